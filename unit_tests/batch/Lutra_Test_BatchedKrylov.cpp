@@ -10,6 +10,7 @@
 #include <string>
 
 #include "Lutra_BatchCases.hpp"
+#include "Lutra_BatchOperator.hpp"
 #include "Lutra_BatchedKrylov.hpp"
 #include "Lutra_KrylovSolver.hpp"
 
@@ -107,7 +108,79 @@ double krylov_tolerance() {
   return sizeof(RealOf<Scalar>) == 8 ? 1e-10 : 1e-5;
 }
 
+/// Σᵢ xᵢ·yᵢ and Σᵢ xᵢ² of columns that are not skipped.
+template <class Scalar>
+struct TwoSums {
+  using Rows = DenseRows<Scalar, Kokkos::HostSpace>;
+  using Sum = lutra::Impl::ColumnSum<Scalar, 2>;
+  Rows X, Y, totals;
+  int skipped;
+  bool skips(int c) const { return c == skipped; }
+  void add(std::int64_t i, int c, int, Sum& sum) const {
+    sum.values[0] += X(i, c) * Y(i, c);
+    sum.values[1] += X(i, c) * X(i, c);
+  }
+  void finish(int c) const { totals(c, 2) = totals(c, 0) + totals(c, 1); }
+};
+
 }  // namespace
+
+// Devices take one lane a thread, hosts several.
+TEST_CASE("batched Krylov: sums and products do not depend on the lanes of a thread", "[batch]") {
+  using Type = std::tuple_element_t<0, HostTypes>;
+  using Scalar = Type::Scalar;
+  using Rows = DenseRows<Scalar, Kokkos::HostSpace>;
+  constexpr std::size_t columns = 32, rows = 300;
+  std::mt19937 random(4);
+  const auto fill = [&](const char* label, std::size_t n_rows) {
+    const Rows result(label, n_rows, columns);
+    for (std::size_t i = 0; i < n_rows; ++i)
+      for (std::size_t c = 0; c < columns; ++c) result(i, c) = random_value<Scalar>(random, 2);
+    return result;
+  };
+  const Rows X = fill("X", rows), Y = fill("Y", rows);
+  const Type::Space exec;
+  MemoryReservation memory{MemoryBudget()};
+  const auto work = lutra::Impl::make_lane_sums<Scalar>(exec, memory, rows, columns, 2);
+  Rows totals[2];
+  for (Rows& of : totals) {
+    of = Rows("totals", columns, 3);
+    const TwoSums<Scalar> body{X, Y, of, 5};
+    if (&of == totals) {
+      lutra::Impl::sum_lanes<Type::Space, TwoSums<Scalar>, decltype(work), 1>(exec, "test", body, work, rows,
+                                                                              columns);
+    } else {
+      lutra::Impl::sum_lanes(exec, "test", body, work, rows, columns);
+    }
+    exec.fence("test");
+  }
+  for (std::size_t c = 0; c < columns; ++c) {
+    Long dot = 0;
+    for (std::size_t i = 0; i < rows; ++i) dot += to_long(X(i, c)) * to_long(Y(i, c));
+    if (c != 5) CHECK(std::abs(to_long(totals[0](c, 0)) - dot) <= 1e4L * epsilon_of<Scalar>);
+    if (c == 5) CHECK(totals[0](c, 2) == Scalar(0));
+    for (std::size_t w = 0; w < 3; ++w) CHECK(same_bits(totals[0](c, w), totals[1](c, w)));
+  }
+
+  const auto A = on_device<Type>(grid<Scalar>());
+  const Rows values = fill("values", A.values.extent(0)), V = fill("V", n);
+  Kokkos::View<char*, Kokkos::HostSpace> running("running", columns);
+  Kokkos::deep_copy(running, 1);
+  running(9) = 0;
+  const lutra::Impl::BatchRows<Scalar, Kokkos::HostSpace> of_A{A.pattern(), {}, values, false, running};
+  const Rows W[2] = {Rows("W", n, columns), Rows("W", n, columns)};
+  const auto run = [&](const auto& kernel, int lanes) {
+    for (std::size_t t = 0; t < n * columns / static_cast<std::size_t>(lanes); ++t)
+      kernel(static_cast<std::int64_t>(t));
+  };
+  run(lutra::Impl::MultiplyLanes<Scalar, Kokkos::HostSpace, 1>{of_A, V, W[0]}, 1);
+  run(lutra::Impl::MultiplyLanes<Scalar, Kokkos::HostSpace, 8>{of_A, V, W[1]}, 8);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t c = 0; c < columns; ++c) {
+      CHECK(same_bits(W[0](i, c), W[1](i, c)));
+      CHECK((W[0](i, c) == Scalar(0)) == (c == 9));
+    }
+}
 
 TEMPLATE_LIST_TEST_CASE("batched Krylov: solutions are those of single solvers", "[batch]", AllTypes) {
   using Scalar = typename TestType::Scalar;

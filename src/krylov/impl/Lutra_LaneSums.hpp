@@ -98,11 +98,15 @@ void launch_lanes(const ExecutionSpace& exec, const char* label, std::int64_t co
   }
 }
 
+/// Columns that one thread sums.
+template <class ExecutionSpace>
+constexpr int lanes_of_sums = is_host_space<ExecutionSpace> ? 8 : 1;
+
 /// As sum_rows, by lanes. Does not wait on devices.
-template <class Body, class Workspace, class ExecutionSpace>
+/// @tparam lanes columns that one thread sums; the sums do not depend on it
+template <class ExecutionSpace, class Body, class Workspace, int lanes = lanes_of_sums<ExecutionSpace>>
 void sum_lanes(const ExecutionSpace& exec, const char* label, const Body& body, const Workspace& work,
                std::size_t n, std::size_t columns, int tiles = 1) {
-  constexpr int lanes = is_host_space<ExecutionSpace> ? 8 : 1;
   using Partial = decltype(work.partial);
   const int chunks = lane_sum_chunks(n), width = static_cast<int>(columns);
   launch_lanes(exec, label, static_cast<std::int64_t>(chunks) * ((width + lanes - 1) / lanes),
