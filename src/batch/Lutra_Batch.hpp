@@ -111,9 +111,11 @@ class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
 
   /// X_k ≈ op(A_k)⁻¹·B_k with the factors alone, without checks, refinement or a change of the report: a
   /// preconditioner. Systems without factors are left unchanged. Fences.
-  /// @throws CallOrderError if there is no factorization; InputError if extents do not match;
-  /// OutOfMemoryError
-  void apply(const const_block_type& B, const block_type& X, Transposition op = Transposition::none);
+  /// @param mask on the host, as for `factorize`: systems that are skipped besides those without factors
+  /// @throws CallOrderError if there is no factorization; InputError if extents or the length of the mask do
+  /// not match; OutOfMemoryError
+  void apply(const const_block_type& B, const block_type& X, Transposition op = Transposition::none,
+             const mask_type& mask = {});
 
   /// R_k = B_k − op(A_k)·X_k for all systems that are not masked; others are left unchanged. R may be B.
   /// Fences.

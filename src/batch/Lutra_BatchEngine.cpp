@@ -20,6 +20,12 @@ std::string name_entry(std::int64_t system, std::int64_t row, std::int64_t colum
          std::to_string(column);
 }
 
+void check_mask(std::span<const bool> mask, std::size_t systems) {
+  if (!mask.empty() && mask.size() != systems)
+    throw InputError("mask: it has " + std::to_string(mask.size()) + " elements, but the batch has " +
+                     std::to_string(systems) + " systems");
+}
+
 int severity(Status status) {
   switch (status) {
     case Status::success:
@@ -86,9 +92,7 @@ BatchEngine<Scalar, ExecutionSpace>::BatchEngine(AnalysisPointer<Scalar, Executi
 template <class Scalar, class ExecutionSpace>
 std::vector<std::int64_t> BatchEngine<Scalar, ExecutionSpace>::unmasked(std::size_t count,
                                                                         const Mask& mask) const {
-  if (!mask.empty() && mask.size() != count)
-    throw InputError("mask: it has " + std::to_string(mask.size()) + " elements, but the batch has " +
-                     std::to_string(count) + " systems");
+  check_mask(mask, count);
   std::vector<std::int64_t> active;
   for (std::size_t k = 0; k < count; ++k)
     if (mask.empty() || mask[k]) active.push_back(static_cast<std::int64_t>(k));
@@ -340,8 +344,8 @@ Status BatchedNumeric<Scalar, ExecutionSpace>::solve(const const_block_type& B, 
 }
 template <class Scalar, class ExecutionSpace>
 void BatchedNumeric<Scalar, ExecutionSpace>::apply(const const_block_type& B, const block_type& X,
-                                                   Transposition op) {
-  m_engine->apply(B, X, op);
+                                                   Transposition op, const mask_type& mask) {
+  m_engine->apply(B, X, op, mask);
 }
 template <class Scalar, class ExecutionSpace>
 void BatchedNumeric<Scalar, ExecutionSpace>::residual(const const_block_type& B, const const_block_type& X,

@@ -184,18 +184,24 @@ void BatchEngine<Scalar, ExecutionSpace>::forget_solutions() {
 }
 
 template <class Scalar, class ExecutionSpace>
-void BatchEngine<Scalar, ExecutionSpace>::apply(const ConstBlock& B, const Block& X, Transposition op) {
+void BatchEngine<Scalar, ExecutionSpace>::apply(const ConstBlock& B, const Block& X, Transposition op,
+                                                const Mask& mask) {
   check_blocks("apply", B, X, op);
+  check_mask(mask, static_cast<std::size_t>(m_report.systems));
   const RunningCall running(m_budget.run(), m_options, "apply");
   if (B.extent(1) == 0) return;
   SlotSolveOptions options;
   options.check = false;
   for_chunks([&](const Chunk& part) {
-    const auto used = usable(part);
+    const auto is_wanted = [&](std::size_t slot) {
+      return mask.empty() || mask[static_cast<std::size_t>(part.systems[slot])];
+    };
+    auto used = usable(part);
+    for (std::size_t slot = 0; slot < used.size(); ++slot) used[slot] = used[slot] != 0 && is_wanted(slot);
     std::vector<SlotSolution> solutions(part.systems.size());
     if (m_pattern.factor_entries > 0) m_groups.solve(B, X, op, part.systems, used, options, solutions);
     for (std::size_t slot = 0; slot < part.end - part.first; ++slot) {
-      if (used[slot] != 0) continue;
+      if (used[slot] != 0 || !is_wanted(slot)) continue;
       const auto k = static_cast<std::size_t>(part.systems[slot]);
       with_numeric(part, slot, [&](SystemNumeric& numeric) {
         if (numeric.factorization() == nullptr) return;
@@ -228,7 +234,8 @@ void BatchEngine<Scalar, ExecutionSpace>::residual(const ConstBlock& B, const Co
 
 #define LUTRA_BATCH_SOLVE(Scalar, Space)                                                                 \
   template Status BatchEngine<Scalar, Space>::solve(const ConstBlock&, const Block&, Transposition);     \
-  template void BatchEngine<Scalar, Space>::apply(const ConstBlock&, const Block&, Transposition);       \
+  template void BatchEngine<Scalar, Space>::apply(const ConstBlock&, const Block&, Transposition,        \
+                                                  const Mask&);                                          \
   template void BatchEngine<Scalar, Space>::residual(const ConstBlock&, const ConstBlock&, const Block&, \
                                                      Transposition);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_BATCH_SOLVE)

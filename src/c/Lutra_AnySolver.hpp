@@ -69,6 +69,8 @@ class AnySolver {
   virtual std::optional<MemoryForecast> forecast(std::int64_t n_rhs) const = 0;
 
   virtual const Report& report() const = 0;
+  /// What the report says, in a sentence.
+  virtual std::string message() const { return describe(report()); }
   /// The report, with the matrix and run it describes.
   virtual ReportRecord record() const = 0;
   /// Called before the destructor. Collective for a solver of several ranks.

@@ -37,17 +37,6 @@ bool has_kokkos_ended() {
   return is_ending() || Kokkos::is_finalized();
 }
 
-/// Name of a built backend. @throws NotBuiltError
-std::string backend_of(const char* asked) {
-  const std::vector<std::string> built = version_info().backends;
-  const std::string backend = asked == nullptr ? "auto" : asked;
-  if (backend == "auto") return built.front();
-  if (std::find(built.begin(), built.end(), backend) != built.end()) return backend;
-  std::string names = "auto";
-  for (const std::string& name : built) names += ", " + name;
-  throw NotBuiltError("backend: '" + backend + "' was not built (choose from " + names + ")");
-}
-
 std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::string& backend) {
   check_scalar(scalar);
   check_index(index);
@@ -100,10 +89,20 @@ const char* constant_text(const Make& make) noexcept {
 
 }  // namespace
 
+std::string backend_of(const char* asked) {
+  const std::vector<std::string> built = version_info().backends;
+  const std::string backend = asked == nullptr ? "auto" : asked;
+  if (backend == "auto") return built.front();
+  if (std::find(built.begin(), built.end(), backend) != built.end()) return backend;
+  std::string names = "auto";
+  for (const std::string& name : built) names += ", " + name;
+  throw NotBuiltError("backend: '" + backend + "' was not built (choose from " + names + ")");
+}
+
 lutra_status outcome(const AnySolver& solver) {
   const lutra_status status = to_c(solver.report().status);
   if (status == LUTRA_SUCCESS || status == LUTRA_NOT_SOLVED) return LUTRA_SUCCESS;
-  return fail(status, describe(solver.report()).c_str());
+  return fail(status, solver.message().c_str());
 }
 
 void start_kokkos(int num_threads, int device) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "Lutra_AnyBatchSolver.hpp"
 #include "Lutra_CSolver.hpp"
 #include "Lutra_ParseNumber.hpp"
 
@@ -87,6 +88,8 @@ lutra_status with_list(lutra_solver* handle, const char* key, const T** values, 
 }
 
 const std::vector<std::int64_t>& find_integers(lutra_solver& handle, const std::string& key) {
+  if (const auto* const batch = dynamic_cast<const AnyBatchSolver*>(handle.solver.get()))
+    return handle.list = batch->integers(key);
   const Report& report = handle.solver->report();
   if (key == "singular_rows") return report.singular_rows;
   if (key == "singular_columns") return report.singular_columns;
@@ -99,6 +102,8 @@ const std::vector<std::int64_t>& find_integers(lutra_solver& handle, const std::
 }
 
 const std::vector<double>& find_numbers(lutra_solver& handle, const std::string& key) {
+  if (const auto* const batch = dynamic_cast<const AnyBatchSolver*>(handle.solver.get()))
+    return handle.numbers = batch->numbers(key);
   if (key != "residual_history")
     throw InputError("key " + Impl::quoted(key) + " is unknown (choose from residual_history)");
   return handle.solver->report().residual_history;
@@ -114,7 +119,7 @@ lutra_status lutra_report_status(const lutra_solver* solver) {
     require(solver != nullptr, "solver: it is null");
     const lutra::Report& report = solver->solver->report();
     const lutra_status status = to_c(report.status);
-    return status == LUTRA_SUCCESS ? status : fail(status, describe(report).c_str());
+    return status == LUTRA_SUCCESS ? status : fail(status, solver->solver->message().c_str());
   });
 }
 

@@ -22,6 +22,7 @@ struct lutra_solver {
   std::string json;                              ///< the report; empty until requested after a call
   std::shared_ptr<const nlohmann::json> parsed;  ///< the report, parsed for look-up by key
   std::vector<std::int64_t> list;                ///< last list returned
+  std::vector<double> numbers;                   ///< last list of a batch returned
 };
 
 namespace lutra::C {
@@ -137,6 +138,8 @@ void start_kokkos(int num_threads, int device);
 void check_scalar(int scalar);
 /// @throws InputError for a number that is no lutra_index
 void check_index(int index);
+/// Name of a built backend; null or "auto": the default. @throws NotBuiltError
+std::string backend_of(const char* asked);
 /// Makes a handle, which lutra_destroy frees and lutra_finalize counts.
 lutra_solver* make_handle(std::unique_ptr<AnySolver> solver);
 

@@ -15,38 +15,13 @@
 #include "Lutra_DescribeRun.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_MatrixArguments.hpp"
 #include "Lutra_MethodOptions.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_Solver.hpp"
 #include "Lutra_SparseILU.hpp"
 
 namespace lutra::C {
-
-template <class Scalar>
-constexpr lutra_scalar scalar_of = std::is_same_v<Scalar, float>                    ? LUTRA_F32
-                                   : std::is_same_v<Scalar, double>                 ? LUTRA_F64
-                                   : std::is_same_v<Scalar, Kokkos::complex<float>> ? LUTRA_C64
-                                                                                    : LUTRA_C128;
-
-/// @throws InputError
-inline void require(bool condition, const std::string& message) {
-  if (!condition) throw InputError(message);
-}
-
-/// Checks a matrix as far as possible without reading its arrays. @throws InputError
-inline void check_matrix_arguments(const lutra_matrix& A, std::int64_t max_index) {
-  require(A.n_rows >= 0 && A.n_cols >= 0 && A.nnz >= 0,
-          "matrix: n_rows " + std::to_string(A.n_rows) + ", n_cols " + std::to_string(A.n_cols) +
-              " and nnz " + std::to_string(A.nnz) + " must be 0 or more");
-  require(std::max(A.n_rows, A.n_cols) <= max_index,
-          "matrix: " + std::to_string(std::max(A.n_rows, A.n_cols)) +
-              " rows or columns are too many for LUTRA_INT32; create the solver with LUTRA_INT64");
-  require(A.row_map != nullptr, "matrix: row_map is null");
-  require(A.nnz == 0 || A.columns != nullptr, "matrix: columns is null");
-  require(A.nnz == 0 || A.values != nullptr, "matrix: values is null");
-  require(A.row_map_type == LUTRA_INT32 || A.row_map_type == LUTRA_INT64,
-          "matrix: row_map_type is neither LUTRA_INT32 nor LUTRA_INT64");
-}
 
 /// AnySolver for lutra::Solver or SparseILU. The C++ object receives its options when constructed, so the
 /// first analysis constructs it, and an analysis after a change of options constructs it anew.
@@ -240,59 +215,14 @@ class TypedSolver final : public AnySolver {
       });
   }
 
-  Space instance() const {
-#ifdef KOKKOS_ENABLE_CUDA
-    if constexpr (std::is_same_v<Space, Kokkos::Cuda>)
-      if (m_stream != nullptr) return Space(static_cast<cudaStream_t>(m_stream));
-#endif
-#ifdef KOKKOS_ENABLE_HIP
-    if constexpr (std::is_same_v<Space, Kokkos::HIP>)
-      if (m_stream != nullptr) return Space(static_cast<hipStream_t>(m_stream));
-#endif
-    return Space();
-  }
+  Space instance() const { return instance_on<Space>(m_stream); }
 
-  void check_matrix(const lutra_matrix& A) const {
-    check_matrix_arguments(A, m_index == LUTRA_INT32 ? std::numeric_limits<int>::max()
-                                                     : std::numeric_limits<std::int64_t>::max());
-  }
+  void check_matrix(const lutra_matrix& A) const { check_matrix_arguments(A, m_index); }
 
-  /// Calls call(matrix) with the matrix in place, or, for host arrays and a device backend, with a HostMatrix
-  /// that the library copies to the device.
+  /// Calls call(matrix) as with_matrix_types.
   template <class Call>
   void with_matrix(const lutra_matrix& A, const Call& call) const {
-    check_matrix(A);
-    const auto with_types = [&]<class Index, class Integer>(Index, Integer) {
-      if constexpr (!on_host) {
-        if (m_memory == LUTRA_HOST) return call(copy(view<Index, Integer, Host>(A)));
-      }
-      call(view<Index, Integer, Memory>(A));
-    };
-    const auto with_columns = [&](auto index) {
-      if (A.row_map_type == LUTRA_INT32) return with_types(index, int());
-      with_types(index, std::int64_t());
-    };
-    if (m_index == LUTRA_INT32) return with_columns(int());
-    with_columns(std::int64_t());
-  }
-
-  template <class Index, class Integer, class Space_>
-  static CsrView<Scalar, Index, Integer, Space_> view(const lutra_matrix& A) {
-    const auto nnz = static_cast<std::size_t>(A.nnz);
-    return {static_cast<Index>(A.n_rows), static_cast<Index>(A.n_cols),
-            Kokkos::View<const Integer*, Space_>(static_cast<const Integer*>(A.row_map),
-                                                 static_cast<std::size_t>(A.n_rows) + 1),
-            Kokkos::View<const Index*, Space_>(static_cast<const Index*>(A.columns), nnz),
-            Kokkos::View<const Scalar*, Space_>(static_cast<const Scalar*>(A.values), nnz)};
-  }
-
-  template <class Index, class Integer>
-  static HostMatrix<Scalar, Index> copy(const CsrView<Scalar, Index, Integer, Host>& A) {
-    const auto array = [](const auto& view) { return std::pair(view.data(), view.data() + view.extent(0)); };
-    const auto [rows, rows_end] = array(A.row_map);
-    const auto [columns, columns_end] = array(A.entries);
-    const auto [values, values_end] = array(A.values);
-    return {A.n_rows, A.n_cols, {rows, rows_end}, {columns, columns_end}, {values, values_end}};
+    with_matrix_types<Scalar, Space>(A, m_index, m_memory, call);
   }
 
   /// Calls in_place(B, X) with Views of the columns if the backend can access them, else on_host_arrays(B, X)

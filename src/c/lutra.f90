@@ -68,6 +68,10 @@ module lutra
     integer(c_int64_t) :: solve_device = 0, solve_host = 0
   end type
 
+  type, bind(c) :: lutra_strides  ! in elements
+    integer(c_int64_t) :: row = 1, column = 1, system = 1
+  end type
+
   type, bind(c) :: lutra_rows  ! of lutra_mpi.h
     integer(c_int64_t) :: n = 0, n_rows = 0, nnz = 0
     type(c_ptr) :: rows = c_null_ptr, row_map = c_null_ptr, columns = c_null_ptr, values = c_null_ptr
@@ -202,6 +206,34 @@ module lutra
       type(c_ptr), value :: solver
       integer(c_int64_t), value :: n_rhs
       type(lutra_memory_forecast), intent(out) :: forecast
+    end function
+
+    ! Batches
+    integer(c_int) function lutra_batch_create(solver, method, scalar, index, backend) bind(c)
+      import
+      type(c_ptr), intent(out) :: solver
+      integer(c_int), value :: method, scalar, index
+      type(c_ptr), value :: backend
+    end function
+    integer(c_int) function lutra_batch_factorize(solver, n_systems, values, entry_stride, system_stride, mask) bind(c)
+      import
+      type(c_ptr), value :: solver, values
+      integer(c_int64_t), value :: n_systems, entry_stride, system_stride
+      type(c_ptr), value :: mask  ! c_null_ptr, or one byte for each system
+    end function
+    integer(c_int) function lutra_batch_solve(solver, op, n_rhs, B, B_strides, X, X_strides) bind(c)
+      import
+      type(c_ptr), value :: solver, B, X
+      integer(c_int), value :: op
+      integer(c_int64_t), value :: n_rhs
+      type(lutra_strides), intent(in) :: B_strides, X_strides
+    end function
+    integer(c_int) function lutra_batch_apply(solver, op, n_rhs, B, B_strides, X, X_strides) bind(c)
+      import
+      type(c_ptr), value :: solver, B, X
+      integer(c_int), value :: op
+      integer(c_int64_t), value :: n_rhs
+      type(lutra_strides), intent(in) :: B_strides, X_strides
     end function
 
     ! Functions of lutra_mpi.h

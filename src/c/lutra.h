@@ -251,6 +251,43 @@ typedef struct lutra_memory_forecast {
  * for incomplete factors, Krylov methods, structurally singular matrices and solvers on several ranks. */
 lutra_status lutra_forecast(lutra_solver* solver, int64_t n_rhs, lutra_memory_forecast* forecast);
 
+/* ---- batches: many systems of one pattern (docs/batch.md, docs/batched-krylov.md) ---- */
+
+/* Creates a solver for K systems with one pattern. Methods: LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU,
+ * LUTRA_KRYLOV, with their options. Other parameters as in lutra_create. Of the functions above,
+ * lutra_analyze takes one matrix that represents the systems, options, memory, stream, log, progress and stop
+ * work as for one system (a new "deadline" with the next lutra_analyze), and the others that compute return
+ * LUTRA_INPUT_ERROR. */
+lutra_status lutra_batch_create(lutra_solver** solver, int method, int scalar, int index,
+                                const char* backend);
+
+/* Factorizes n_systems matrices with the analysed pattern; a Krylov solver builds its preconditioners.
+ * values: entry p of system k is at p * entry_stride + k * system_stride, in elements: (n_systems, 1) for
+ * interleaved systems, (1, nnz) for one system after the other. mask: [n_systems] in host memory, 0: the
+ * system is skipped, and its values are not read; NULL: none is.
+ * Values are copied. If memory divides the batch into chunks (lutra_get_integers, "chunks"), solves read them
+ * again, and they must remain as they are.
+ * Returns the worst status of a system. A message that names an entry names system, row and column. */
+lutra_status lutra_batch_factorize(lutra_solver* solver, int64_t n_systems, const void* values,
+                                   int64_t entry_stride, int64_t system_stride, const unsigned char* mask);
+
+/* Elements between neighbours in a block of vectors: row i of right-hand side c of system k is at
+ * i * row + c * column + k * system. All are at least 1. */
+typedef struct lutra_strides {
+  int64_t row, column, system;
+} lutra_strides;
+
+/* Solves op(A) X = B for n_rhs right-hand sides of every system that is not masked. B and X are
+ * [n x n_rhs x n_systems] with strides; no two elements of X may be in one place; X may be B. Systems that
+ * are masked or without factors keep their X. Returns the worst status of all systems; LUTRA_SUCCESS: each
+ * has met its tolerance by its own error. The error of each system follows by lutra_get_numbers. */
+lutra_status lutra_batch_solve(lutra_solver* solver, int op, int64_t n_rhs, const void* B,
+                               const lutra_strides* B_strides, void* X, const lutra_strides* X_strides);
+
+/* X = op(L U)^-1 B with the factors of LUTRA_ILU. Parameters as in lutra_batch_solve. */
+lutra_status lutra_batch_apply(lutra_solver* solver, int op, int64_t n_rhs, const void* B,
+                               const lutra_strides* B_strides, void* X, const lutra_strides* X_strides);
+
 /* ---- the report ---- */
 
 /* Status after the last analyze, factorize or solve; LUTRA_NOT_SOLVED before the first. */
@@ -265,10 +302,15 @@ lutra_status lutra_get_text(lutra_solver* solver, const char* key, const char** 
 
 /* Integer lists: "singular_rows", "singular_columns" (from 0), and Cholesky's "indefinite_column" as a list
  * of one. *values and the other pointers of this section stay valid until the next call with this solver
- * outside this section. */
+ * outside this section.
+ * Batches, one number for each system: "statuses" (lutra_status); of Krylov methods "iterations" and
+ * "restarts"; of others "refinement_steps", "perturbed_pivots", and of LUTRA_LDLT and LUTRA_CHOLESKY
+ * "inertia.positive", "inertia.negative", "inertia.zero" (-1: unknown). Besides, "alone", the systems that
+ * were factorized by themselves, and "chunks", a list of one. */
 lutra_status lutra_get_integers(lutra_solver* solver, const char* key, const int64_t** values, size_t* count);
 
-/* Number lists: "residual_history". */
+/* Number lists: "residual_history". Batches, one for each system, the worst right-hand side, NaN without a
+ * solution: "errors.backward_componentwise", "errors.backward_normwise"; of Krylov methods "residuals". */
 lutra_status lutra_get_numbers(lutra_solver* solver, const char* key, const double** values, size_t* count);
 
 /* The whole report as JSON. */

@@ -27,8 +27,9 @@ class BiCgStab final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
   using Traits = ScalarTraits<Scalar>;
 
  public:
-  BiCgStab(const ExecutionSpace& exec, std::size_t n, std::size_t columns, const MemoryBudget& budget)
-      : Base(n, columns) {
+  BiCgStab(const ExecutionSpace& exec, std::size_t n, std::size_t columns, const MemoryBudget& budget,
+           const Impl::BatchedColumns& batch)
+      : Base(n, columns, batch) {
     this->allocate(exec, budget, 2);
     m_shadow = this->allocate_block(exec, "lutra::krylov::shadow_residual");
     m_P = this->allocate_block(exec, "lutra::krylov::direction");
@@ -145,13 +146,14 @@ class BiCgStab final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
 template <class Scalar, class ExecutionSpace>
 Impl::KrylovIterationPointer<Scalar, ExecutionSpace> Impl::make_bicgstab(const ExecutionSpace& exec,
                                                                          std::size_t n, std::size_t columns,
-                                                                         const MemoryBudget& budget) {
-  return std::make_unique<BiCgStab<Scalar, ExecutionSpace>>(exec, n, columns, budget);
+                                                                         const MemoryBudget& budget,
+                                                                         const BatchedColumns& batch) {
+  return std::make_unique<BiCgStab<Scalar, ExecutionSpace>>(exec, n, columns, budget, batch);
 }
 
 #define LUTRA_BICGSTAB(Scalar, Space)                                               \
   template Impl::KrylovIterationPointer<Scalar, Space> Impl::make_bicgstab<Scalar>( \
-      const Space&, std::size_t, std::size_t, const MemoryBudget&);
+      const Space&, std::size_t, std::size_t, const MemoryBudget&, const BatchedColumns&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_BICGSTAB)
 
 }  // namespace lutra

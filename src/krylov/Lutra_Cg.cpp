@@ -20,8 +20,9 @@ class Cg final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
   using typename Base::System;
 
  public:
-  Cg(const ExecutionSpace& exec, std::size_t n, std::size_t columns, const MemoryBudget& budget)
-      : Base(n, columns) {
+  Cg(const ExecutionSpace& exec, std::size_t n, std::size_t columns, const MemoryBudget& budget,
+     const Impl::BatchedColumns& batch)
+      : Base(n, columns, batch) {
     this->allocate(exec, budget, 2);
     m_P = this->allocate_block(exec, "lutra::krylov::direction");
   }
@@ -94,13 +95,14 @@ class Cg final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
 template <class Scalar, class ExecutionSpace>
 Impl::KrylovIterationPointer<Scalar, ExecutionSpace> Impl::make_cg(const ExecutionSpace& exec, std::size_t n,
                                                                    std::size_t columns,
-                                                                   const MemoryBudget& budget) {
-  return std::make_unique<Cg<Scalar, ExecutionSpace>>(exec, n, columns, budget);
+                                                                   const MemoryBudget& budget,
+                                                                   const BatchedColumns& batch) {
+  return std::make_unique<Cg<Scalar, ExecutionSpace>>(exec, n, columns, budget, batch);
 }
 
 #define LUTRA_CG(Scalar, Space)                                               \
   template Impl::KrylovIterationPointer<Scalar, Space> Impl::make_cg<Scalar>( \
-      const Space&, std::size_t, std::size_t, const MemoryBudget&);
+      const Space&, std::size_t, std::size_t, const MemoryBudget&, const BatchedColumns&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_CG)
 
 }  // namespace lutra

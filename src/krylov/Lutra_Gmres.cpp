@@ -170,8 +170,8 @@ class Gmres final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
 
  public:
   Gmres(const ExecutionSpace& exec, std::size_t n, std::size_t columns, int restart,
-        const MemoryBudget& budget)
-      : Base(n, columns), m_restart(restart) {
+        const MemoryBudget& budget, const Impl::BatchedColumns& batch)
+      : Base(n, columns, batch), m_restart(restart) {
     constexpr int min_restart = 8;  // as in FGMRES: shorter cycles converge slowly
     if (restart < 1) throw InputError("restart must be at least 1");
     for (;; m_restart /= 2) {
@@ -292,14 +292,14 @@ class Gmres final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
 template <class Scalar, class ExecutionSpace>
 Impl::KrylovIterationPointer<Scalar, ExecutionSpace> Impl::make_gmres(const ExecutionSpace& exec,
                                                                       std::size_t n, std::size_t columns,
-                                                                      int restart,
-                                                                      const MemoryBudget& budget) {
-  return std::make_unique<Gmres<Scalar, ExecutionSpace>>(exec, n, columns, restart, budget);
+                                                                      int restart, const MemoryBudget& budget,
+                                                                      const BatchedColumns& batch) {
+  return std::make_unique<Gmres<Scalar, ExecutionSpace>>(exec, n, columns, restart, budget, batch);
 }
 
 #define LUTRA_GMRES(Scalar, Space)                                               \
   template Impl::KrylovIterationPointer<Scalar, Space> Impl::make_gmres<Scalar>( \
-      const Space&, std::size_t, std::size_t, int, const MemoryBudget&);
+      const Space&, std::size_t, std::size_t, int, const MemoryBudget&, const BatchedColumns&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_GMRES)
 
 }  // namespace lutra

@@ -196,7 +196,8 @@ void Impl::KrylovCycles<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& 
   m_reservation = MemoryReservation(budget);
   m_run = budget.run();
   m_state = {exec, m_reservation, "lutra::krylov::columns", m_columns};
-  m_sums = {exec, m_reservation, m_columns, sums};
+  m_sums = m_batch.is_batch ? make_lane_sums<Scalar>(exec, m_reservation, m_n, m_columns, sums)
+                            : SumWorkspace<Scalar, ExecutionSpace>(exec, m_reservation, m_columns, sums);
   m_totals = m_reservation.template allocate<Totals>(exec, "lutra::krylov::totals", m_columns, sums);
   m_R = allocate_block(exec, "lutra::krylov::residual");
   m_D = allocate_block(exec, "lutra::krylov::correction");
@@ -234,6 +235,20 @@ void Impl::KrylovCycles<Scalar, ExecutionSpace>::fetch_history(const ExecutionSp
   }
 }
 
+/// Tells a batch which columns run, if that has changed. @returns whether any does
+template <class Scalar, class ExecutionSpace>
+template <class IsRunning>
+bool Impl::KrylovCycles<Scalar, ExecutionSpace>::tell_running(const IsRunning& is_running) {
+  bool any = false;
+  for (std::size_t c = 0; c < m_width; ++c) any = any || is_running(c);
+  if (!m_batch.tell) return any;
+  std::vector<char> running(m_width);
+  for (std::size_t c = 0; c < m_width; ++c) running[c] = is_running(c) ? 1 : 0;
+  if (running != m_running) m_batch.tell(running);
+  m_running = std::move(running);
+  return any;
+}
+
 /// Iterates until no column runs or the cycle ends. On devices the host checks after an eighth of the
 /// iterations made so far, which bounds the iterations after the last column has stopped.
 template <class Scalar, class ExecutionSpace>
@@ -251,10 +266,9 @@ void Impl::KrylovCycles<Scalar, ExecutionSpace>::run_cycle(const System& system,
       step(system, done++);
     }
     fetch_history(system.exec(), progress);
-    bool any = false;
-    for (std::size_t c = 0; c < m_width; ++c) any = any || m_state.host()(c).running;
-    if (!any) break;
+    if (!tell_running([&](std::size_t c) { return m_state.host()(c).running; })) break;
   }
+  tell_running([&](std::size_t c) { return progress[c].running; });
   finish(system);
 }
 
@@ -279,16 +293,18 @@ std::vector<KrylovOutcome> Impl::KrylovCycles<Scalar, ExecutionSpace>::solve(
   m_state.send(exec);
   using Scales = Impl::FindScales<Columns, Rows, Totals>;
   sum_rows(exec, "lutra::krylov::find_scales", Scales{m_state.device(), B, m_totals, false});
+  m_running.clear();
+  tell_running([](std::size_t) { return true; });
   for (bool any_restore = false;;) {
     m_run.poll();
     compute_residual(exec, A, B, X);
     const auto& state = m_state.fetch(exec);
-    bool any_running = any_restore = false;
+    any_restore = false;
     for (std::size_t c = 0; c < m_width; ++c) {
       progress[c].judge(state(c), options);
-      any_running = any_running || state(c).running;
       any_restore = any_restore || state(c).restore;
     }
+    const bool any_running = tell_running([&](std::size_t c) { return state(c).running; });
     m_state.send(exec);
     if (any_restore) restore(exec, m_state.device(), trim(m_X_before), X);
     if (!any_running) break;
@@ -304,16 +320,26 @@ template <class Scalar, class ExecutionSpace>
 std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
     const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
     const MemoryBudget& budget) {
-  check_enumerator("method", method, KrylovMethod::gmres);
-  if (method == KrylovMethod::cg) return Impl::make_cg<Scalar>(exec, n, columns, budget);
-  if (method == KrylovMethod::bicgstab) return Impl::make_bicgstab<Scalar>(exec, n, columns, budget);
-  return Impl::make_gmres<Scalar>(exec, n, columns, restart, budget);
+  return Impl::make_batched_iteration<Scalar>(exec, method, n, columns, restart, budget, {});
 }
 
-#define LUTRA_KRYLOV_ITERATION(Scalar, Space)                                             \
-  template class Impl::KrylovCycles<Scalar, Space>;                                       \
-  template std::unique_ptr<KrylovIteration<Scalar, Space>> make_krylov_iteration<Scalar>( \
-      const Space&, KrylovMethod, std::size_t, std::size_t, int, const MemoryBudget&);
+template <class Scalar, class ExecutionSpace>
+Impl::KrylovIterationPointer<Scalar, ExecutionSpace> Impl::make_batched_iteration(
+    const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
+    const MemoryBudget& budget, const BatchedColumns& batch) {
+  check_enumerator("method", method, KrylovMethod::gmres);
+  if (method == KrylovMethod::cg) return make_cg<Scalar>(exec, n, columns, budget, batch);
+  if (method == KrylovMethod::bicgstab) return make_bicgstab<Scalar>(exec, n, columns, budget, batch);
+  return make_gmres<Scalar>(exec, n, columns, restart, budget, batch);
+}
+
+#define LUTRA_KRYLOV_ITERATION(Scalar, Space)                                                \
+  template class Impl::KrylovCycles<Scalar, Space>;                                          \
+  template std::unique_ptr<KrylovIteration<Scalar, Space>> make_krylov_iteration<Scalar>(    \
+      const Space&, KrylovMethod, std::size_t, std::size_t, int, const MemoryBudget&);       \
+  template Impl::KrylovIterationPointer<Scalar, Space> Impl::make_batched_iteration<Scalar>( \
+      const Space&, KrylovMethod, std::size_t, std::size_t, int, const MemoryBudget&,        \
+      const BatchedColumns&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_KRYLOV_ITERATION)
 
 }  // namespace lutra

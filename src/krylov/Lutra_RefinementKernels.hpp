@@ -29,9 +29,29 @@ struct ForColumns {
   }
 };
 
-/// Calls body(i, c) for the entries of X, one thread per row.
+/// A thread per entry; neighbours are in one row.
+template <class Body>
+struct ForEntries {
+  Body body;
+  std::int64_t columns;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    body(t / columns, static_cast<int>(t % columns));
+  }
+};
+
+/// Calls body(i, c) for the entries of X, one thread per row; on devices one per entry if there are many
+/// columns.
 template <class ExecutionSpace, class Rows, class Body>
 void for_entries(const ExecutionSpace& exec, const char* label, const Rows& X, const Body& body) {
+  if constexpr (!is_host_space<ExecutionSpace>) {
+    constexpr std::size_t many = 16;
+    const auto columns = static_cast<std::int64_t>(X.extent(1));
+    if (X.extent(1) >= many) {
+      using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+      return Kokkos::parallel_for(label, Policy(exec, 0, static_cast<std::int64_t>(X.extent(0)) * columns),
+                                  ForEntries<Body>{body, columns});
+    }
+  }
   for_range(exec, label, static_cast<std::int64_t>(X.extent(0)),
             ForColumns<Body>{body, static_cast<int>(X.extent(1))});
 }

@@ -2,6 +2,7 @@
 // Code that pages print in part, with what they take for granted. Compiled, not run.
 #include <Lutra.hpp>
 #include <Lutra_Batch.hpp>
+#include <Lutra_BatchedKrylov.hpp>
 #include <Lutra_Distributed.hpp>
 #include <iostream>
 #include <string_view>
@@ -19,6 +20,13 @@ void page_batch(const Matrix& A, const lutra::BatchedLU<double>::values_type& va
                 const lutra::BatchedLU<double>::block_type& X) {
   using lutra::BatchedLU, lutra::Status;
 #include "batch_1.inc"
+}
+
+void page_batched_krylov(const Matrix& A, const lutra::BatchedKrylov<double>::values_type& values,
+                         const lutra::BatchedKrylov<double>::const_block_type& B,
+                         const lutra::BatchedKrylov<double>::block_type& X) {
+  using lutra::BatchedKrylov, lutra::KrylovMethod, lutra::KrylovSolverOptions, lutra::Status;
+#include "batched-krylov_1.inc"
 }
 
 void page_end_to_end(const lutra::DeviceLaunches& kernels) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -40,7 +41,7 @@ class BatchEngine {
 
   Status factorize(const Values& values, const Mask& mask);
   Status solve(const ConstBlock& B, const Block& X, Transposition op);
-  void apply(const ConstBlock& B, const Block& X, Transposition op);
+  void apply(const ConstBlock& B, const Block& X, Transposition op, const Mask& mask);
   void residual(const ConstBlock& B, const ConstBlock& X, const Block& R, Transposition op);
 
   const AnalysisPointer<Scalar, ExecutionSpace>& analysis() const { return m_analysis; }
@@ -143,6 +144,9 @@ void BatchEngine<Scalar, ExecutionSpace>::with_numeric(const Chunk& chunk, std::
 
 /// "system 7, row 2, column 3", for messages.
 std::string name_entry(std::int64_t system, std::int64_t row, std::int64_t column);
+
+/// @throws InputError if a mask that is not empty has another length
+void check_mask(std::span<const bool> mask, std::size_t systems);
 
 /// Severity of a status, in ascending order.
 int severity(Status status);

@@ -26,6 +26,8 @@
 //
 // Chunks depend only on the number of rows, so sums are the same from run to run, and on hosts for any number
 // of threads.
+//
+// Lutra_LaneSums.hpp does the same for many columns.
 
 namespace lutra::Impl {
 
@@ -84,8 +86,9 @@ constexpr int max_sum_chunks = 256;
 template <class Scalar, class ExecutionSpace>
 struct SumWorkspace {
   using Memory = typename ExecutionSpace::memory_space;
-  Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> partial;  ///< [columns × sums × max_sum_chunks]
-  Kokkos::View<int*, Memory> finished;  ///< [columns] chunks completed; 0 between launches
+  /// [columns × sums × max_sum_chunks]; [chunks × sums × columns] of lanes
+  Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> partial;
+  Kokkos::View<int*, Memory> finished;  ///< [columns] chunks completed; 0 between launches. Not of lanes
 
   SumWorkspace() = default;
   SumWorkspace(const ExecutionSpace& exec, MemoryReservation& reservation, std::size_t columns,

@@ -2,15 +2,25 @@
 #ifndef LUTRA_KRYLOVCYCLES_HPP
 #define LUTRA_KRYLOVCYCLES_HPP
 
+#include <functional>
 #include <memory>
+#include <span>
 
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_ColumnSums.hpp"
 #include "Lutra_Krylov.hpp"
 #include "Lutra_KrylovColumn.hpp"
+#include "Lutra_LaneSums.hpp"
 #include "Lutra_PreconditionedOperator.hpp"
 
 namespace lutra::Impl {
+
+/// What a method does differently if its columns are the systems of a batch.
+struct BatchedColumns {
+  bool is_batch = false;  ///< sums are those of many columns (Lutra_LaneSums.hpp)
+  /// Told which columns the operator and the preconditioner have to process from now on: [columns].
+  std::function<void(std::span<const char>)> tell = {};
+};
 
 /// Common part of the Krylov methods. They work in cycles. Each cycle starts from the residual computed from
 /// X, and only that residual decides the outcome of a column:
@@ -47,7 +57,8 @@ class KrylovCycles : public KrylovIteration<Scalar, ExecutionSpace> {
   using Columns = Kokkos::View<Column*, Memory>;
   using Totals = Kokkos::View<Scalar**, Kokkos::LayoutRight, Memory>;
 
-  KrylovCycles(std::size_t n, std::size_t columns) : m_n(n), m_columns(columns) {}
+  KrylovCycles(std::size_t n, std::size_t columns, const BatchedColumns& batch)
+      : m_n(n), m_columns(columns), m_batch(batch) {}
   /// @param sums most sums over rows in one launch, at least two
   /// @throws OutOfMemoryError
   void allocate(const ExecutionSpace& exec, const MemoryBudget& budget, std::size_t sums);
@@ -66,6 +77,7 @@ class KrylovCycles : public KrylovIteration<Scalar, ExecutionSpace> {
   Rows trim(const Rows& block) const { return Rows(block.data(), m_n, m_width); }
   template <class Body>
   void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, int tiles = 1) const {
+    if (m_batch.is_batch) return sum_lanes(exec, label, body, m_sums, m_n, m_width, tiles);
     Impl::sum_rows(exec, label, body, m_sums, m_n, m_width, tiles);
   }
   /// Sums over the running columns, by two functions (SumColumns).
@@ -108,8 +120,12 @@ class KrylovCycles : public KrylovIteration<Scalar, ExecutionSpace> {
   void compute_residual(const ExecutionSpace& exec, const Operator& A, const Rows& B, const Rows& X) const;
   void run_cycle(const System& system, std::vector<Progress>& progress);
   void fetch_history(const ExecutionSpace& exec, std::vector<Progress>& progress) const;
+  template <class IsRunning>
+  bool tell_running(const IsRunning& is_running);
 
   Rows m_X_before;  ///< X at the start of the cycle
+  BatchedColumns m_batch;
+  std::vector<char> m_running;  ///< what was told last
 };
 
 }  // namespace lutra::Impl

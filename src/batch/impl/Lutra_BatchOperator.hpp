@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_BATCHOPERATOR_HPP
+#define LUTRA_BATCHOPERATOR_HPP
+
+#include <utility>
+
+#include "Lutra_Batch.hpp"
+#include "Lutra_ForRange.hpp"
+#include "Lutra_LaneLists.hpp"
+#include "Lutra_LaneSums.hpp"
+#include "Lutra_ThreadLane.hpp"
+
+// Matrices and preconditioners of a batch as a Krylov method sees them: column s of a block is the vector of
+// system s. Blocks have `lanes_of(K)` columns, so that each is processed with the same instructions.
+
+namespace lutra::Impl {
+
+/// Columns that are processed together: the systems of a group.
+template <class Scalar, class ExecutionSpace>
+constexpr int lanes_in_group = is_host_space<ExecutionSpace> ? host_lanes<RealOf<Scalar>> : device_lanes;
+/// Of these, by one thread.
+template <class Scalar, class ExecutionSpace>
+constexpr int lanes_in_thread = is_host_space<ExecutionSpace> ? host_lanes<RealOf<Scalar>> : 1;
+
+/// op(A) by rows; values of all systems, interleaved.
+template <class Scalar, class Memory>
+struct BatchRows {
+  CsrPattern<Ordinal, Offset, Memory> pattern;  ///< of op(A)
+  Kokkos::View<const Offset*, Memory> source;   ///< [nnz] entry of A of each entry; empty: its own
+  DenseRows<Scalar, Memory> values;             ///< [nnz × columns] of A
+  bool conjugate = false;
+  Kokkos::View<const char*, Memory> is_running;  ///< [columns]; others are skipped
+};
+
+/// Row i of Y = op(A)·X for `Lanes` neighbouring systems.
+template <class Scalar, class Memory, int Lanes>
+struct MultiplyLanes {
+  using Rows = DenseRows<Scalar, Memory>;
+  BatchRows<Scalar, Memory> A;
+  Rows X, Y;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const auto bundles = static_cast<std::int64_t>(X.extent(1)) / Lanes;
+    const std::int64_t i = t / bundles, first = t % bundles * Lanes;
+    bool any = false;
+    for (int l = 0; l < Lanes; ++l) any = any || A.is_running(first + l) != 0;
+    if (!any) return;
+    Scalar sum[Lanes] = {};
+    for (Offset p = A.pattern.row_map(i); p < A.pattern.row_map(i + 1); ++p) {
+      const Scalar* const a = &A.values(A.source.extent(0) == 0 ? p : A.source(p), first);
+      const Scalar* const x = &X(A.pattern.entries(p), first);
+      if (A.conjugate) {
+        for (int l = 0; l < Lanes; ++l) sum[l] += ScalarTraits<Scalar>::conjugate(a[l]) * x[l];
+      } else {
+        for (int l = 0; l < Lanes; ++l) sum[l] += a[l] * x[l];
+      }
+    }
+    for (int l = 0; l < Lanes; ++l)
+      if (A.is_running(first + l) != 0) Y(i, first + l) = sum[l];
+  }
+};
+
+/// The matrices of a batch.
+template <class Scalar, class ExecutionSpace>
+class BatchOperator final : public LinearOperator<Scalar, ExecutionSpace> {
+ public:
+  using typename LinearOperator<Scalar, ExecutionSpace>::Memory;
+  using typename LinearOperator<Scalar, ExecutionSpace>::Rows;
+
+  explicit BatchOperator(BatchRows<Scalar, Memory> rows) : m_rows(std::move(rows)) {}
+  std::int64_t size() const override { return m_rows.pattern.n_rows; }
+  void apply(const ExecutionSpace& exec, const Rows& X, const Rows& Y) const override {
+    constexpr int lanes = lanes_in_thread<Scalar, ExecutionSpace>;
+    const auto columns = static_cast<std::int64_t>(X.extent(1));
+    launch_lanes(exec, "lutra::batch::multiply", m_rows.pattern.n_rows * (columns / lanes),
+                 MultiplyLanes<Scalar, Memory, lanes>{m_rows, X, Y});
+  }
+
+ private:
+  BatchRows<Scalar, Memory> m_rows;
+};
+
+/// [n × columns] inverses of the diagonals of A, with the exceptions of DiagonalPreconditioner.
+template <class Scalar, class Memory>
+struct InvertDiagonals {
+  CsrPattern<Ordinal, Offset, Memory> pattern;
+  DenseRows<Scalar, Memory> values, inverse;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const auto columns = static_cast<std::int64_t>(values.extent(1));
+    const std::int64_t i = t / columns, s = t % columns;
+    const Scalar one(1);
+    RealOf<Scalar> largest = 0;
+    for (Offset p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
+      const Scalar a = values(p, s);
+      largest = Kokkos::max(largest, ScalarTraits<Scalar>::magnitude(a));
+      if (pattern.entries(p) != i) continue;
+      inverse(i, s) = one / a;
+      if (ScalarTraits<Scalar>::is_finite(inverse(i, s))) return;
+    }
+    inverse(i, s) = one / Scalar(largest);
+    if (!ScalarTraits<Scalar>::is_finite(inverse(i, s))) inverse(i, s) = one;
+  }
+};
+
+/// X = op(D)⁻¹·B
+template <class Scalar, class Memory>
+struct MultiplyDiagonals {
+  using Rows = DenseRows<Scalar, Memory>;
+  Rows inverse, B, X;
+  bool conjugate;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const auto columns = static_cast<std::int64_t>(X.extent(1));
+    const std::int64_t i = t / columns, s = t % columns;
+    const Scalar factor = conjugate ? ScalarTraits<Scalar>::conjugate(inverse(i, s)) : inverse(i, s);
+    X(i, s) = factor * B(i, s);
+  }
+};
+
+/// Jacobi preconditioners of a batch.
+template <class Scalar, class ExecutionSpace>
+class BatchDiagonals final : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
+  using Memory = typename ExecutionSpace::memory_space;
+
+  explicit BatchDiagonals(Rows inverse) : m_inverse(std::move(inverse)) {}
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    launch_lanes(exec, "lutra::batch::jacobi", static_cast<std::int64_t>(X.extent(0) * X.extent(1)),
+                 MultiplyDiagonals<Scalar, Memory>{m_inverse, B, X, op == Transposition::adjoint});
+  }
+
+ private:
+  Rows m_inverse;
+};
+
+/// Factors of a batch as preconditioners of its systems.
+template <class Scalar, class ExecutionSpace>
+class BatchFactors final : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
+  using Batch = BatchedNumeric<Scalar, ExecutionSpace>;
+  using Mask = Kokkos::View<const bool*, Kokkos::HostSpace>;
+
+  /// @param is_running [K] on the host, may change between calls
+  /// @param is_foreign M may lack factors of some systems, and may work on another instance
+  BatchFactors(Batch& M, Mask is_running, bool is_foreign)
+      : m_M(M), m_is_running(std::move(is_running)), m_is_foreign(is_foreign) {}
+  std::int64_t size() const override { return m_M.rows(); }
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    if (m_is_foreign) {
+      if (B.data() != X.data()) Kokkos::deep_copy(exec, X, B);  // systems without factors keep it
+      exec.fence("lutra::batch: vectors are complete");
+    }
+    using Layout = Kokkos::LayoutStride;
+    const std::size_t n = B.extent(0), columns = B.extent(1);
+    const Layout layout(n, columns, 1, n * columns, m_is_running.extent(0), 1);
+    m_M.apply(typename Batch::const_block_type(B.data(), layout),
+              typename Batch::block_type(X.data(), layout), op,
+              typename Batch::mask_type(m_is_running.data(), m_is_running.extent(0)));
+  }
+
+ private:
+  Batch& m_M;
+  Mask m_is_running;
+  bool m_is_foreign;
+};
+
+}  // namespace lutra::Impl
+
+#endif

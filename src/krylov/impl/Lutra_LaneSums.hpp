@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LANESUMS_HPP
+#define LUTRA_LANESUMS_HPP
+
+#include "Lutra_ColumnSums.hpp"
+#include "Lutra_ForRange.hpp"
+
+// Sums over the rows of blocks with many columns, such as the systems of a batch, with the functors of
+// Lutra_ColumnSums.hpp. Columns are neighbours in memory, and so are the threads that sum them:
+//
+//     a thread: a chunk of rows of one column (hosts: of 8 columns) ──▶ partial sums
+//     next launch, a thread: partial sums of one column in the order of chunks ──▶ totals(c, ·) ──▶ finish(c)
+//
+// Chunks have 64 rows, for any number of columns, so that no bit of a column depends on the others.
+
+namespace lutra::Impl {
+
+/// Chunks of 64 rows, or of more if there would be too many.
+inline int lane_sum_chunks(std::size_t n) {
+  return static_cast<int>(std::clamp<std::size_t>((n + 63) / 64, 1, max_sum_chunks));
+}
+
+/// Memory of sums by lanes.
+template <class Scalar, class ExecutionSpace>
+SumWorkspace<Scalar, ExecutionSpace> make_lane_sums(const ExecutionSpace& exec,
+                                                    MemoryReservation& reservation, std::size_t n,
+                                                    std::size_t columns, std::size_t sums) {
+  SumWorkspace<Scalar, ExecutionSpace> result;
+  result.partial = reservation.template allocate<decltype(result.partial)>(
+      exec, "lutra::krylov::partial_sums", static_cast<std::size_t>(lane_sum_chunks(n)), sums, columns);
+  return result;
+}
+
+/// Partial sums of `Lanes` neighbouring columns over one chunk of rows.
+template <class Body, class Partial, int Lanes>
+struct SumChunkOfLanes {
+  using Sum = typename Body::Sum;
+  Body body;
+  Partial partial;
+  std::int64_t n;
+  int columns, chunks, tiles;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const int bundles = (columns + Lanes - 1) / Lanes;
+    const auto chunk = static_cast<int>(t / bundles);
+    const int first = static_cast<int>(t % bundles) * Lanes;
+    bool skips[Lanes], any = false;
+    for (int l = 0; l < Lanes; ++l) {
+      skips[l] = first + l >= columns || body.skips(first + l);
+      any = any || !skips[l];
+    }
+    if (!any) return;
+    const std::int64_t begin = n * chunk / chunks, end = n * (chunk + 1) / chunks;
+    for (int tile = 0; tile < tiles; ++tile) {
+      Sum sums[Lanes];
+      for (std::int64_t i = begin; i < end; ++i)
+        for (int l = 0; l < Lanes; ++l)
+          if (!skips[l]) body.add(i, first + l, tile, sums[l]);
+      for (int w = 0; w < Sum::width; ++w)
+        for (int l = 0; l < Lanes; ++l)
+          if (!skips[l]) partial(chunk, tile * Sum::width + w, first + l) = sums[l].values[w];
+    }
+  }
+};
+
+/// Joins the partial sums of one column.
+template <class Body, class Partial>
+struct JoinLaneSums {
+  using Sum = typename Body::Sum;
+  Body body;
+  Partial partial;
+  int chunks, tiles;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t column) const {
+    const auto c = static_cast<int>(column);
+    if (body.skips(c)) return;
+    for (int tile = 0; tile < tiles; ++tile) {
+      Sum total;
+      for (int chunk = 0; chunk < chunks; ++chunk) {
+        Sum part;
+        for (int w = 0; w < Sum::width; ++w) part.values[w] = partial(chunk, tile * Sum::width + w, c);
+        total += part;
+      }
+      for (int w = 0; w < Sum::width; ++w) body.totals(c, tile * Sum::width + w) = total.values[w];
+    }
+    body.finish(c);
+  }
+};
+
+/// Calls kernel(t) for 0 ≤ t < count, with the kernel passed as an argument.
+template <class ExecutionSpace, class Kernel>
+void launch_lanes(const ExecutionSpace& exec, const char* label, std::int64_t count, const Kernel& kernel) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    for_range(exec, label, count, kernel);
+  } else {
+    using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+    Kokkos::parallel_for(label, by_argument(Policy(exec, 0, count)), kernel);
+  }
+}
+
+/// Columns that one thread sums.
+template <class ExecutionSpace>
+constexpr int lanes_of_sums = is_host_space<ExecutionSpace> ? 8 : 1;
+
+/// As sum_rows, by lanes. Does not wait on devices.
+/// @tparam lanes columns that one thread sums; the sums do not depend on it
+template <class ExecutionSpace, class Body, class Workspace, int lanes = lanes_of_sums<ExecutionSpace>>
+void sum_lanes(const ExecutionSpace& exec, const char* label, const Body& body, const Workspace& work,
+               std::size_t n, std::size_t columns, int tiles = 1) {
+  using Partial = decltype(work.partial);
+  const int chunks = lane_sum_chunks(n), width = static_cast<int>(columns);
+  launch_lanes(exec, label, static_cast<std::int64_t>(chunks) * ((width + lanes - 1) / lanes),
+               SumChunkOfLanes<Body, Partial, lanes>{body, work.partial, static_cast<std::int64_t>(n), width,
+                                                     chunks, tiles});
+  launch_lanes(exec, label, width, JoinLaneSums<Body, Partial>{body, work.partial, chunks, tiles});
+}
+
+}  // namespace lutra::Impl
+
+#endif
