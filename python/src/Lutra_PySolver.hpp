@@ -120,6 +120,8 @@ bool has_device();
 /// Memory of the device. After Kokkos has ended `deallocate` does nothing.
 void* allocate(std::size_t bytes);
 void deallocate(void* memory) noexcept;
+/// NaN in numbers of any type in memory of the device. Fences.
+void set_to_nan(void* memory, std::size_t bytes);
 
 }  // namespace lutra::Python
 
