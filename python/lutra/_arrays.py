@@ -211,6 +211,26 @@ def as_vectors(b: Any, scalar: str) -> Vectors:
     return Vectors(array, None)
 
 
+def as_systems(array: Any, name: str, scalar: str) -> Vectors:
+    """Values or right-hand sides of a batch in the scalar type, shared with the caller if strides allow it."""
+    if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
+        return Vectors(ordered(array), array)
+    if scipy.sparse.issparse(array):
+        raise TypeError(f"{name}: a dense array is wanted, not a sparse matrix of format {array.format}")
+    numbers = np.asarray(array)
+    if numbers.dtype != scalar:
+        if not np.can_cast(numbers.dtype, scalar):
+            if name == "b":
+                raise _wider_values(numbers, scalar)
+            raise TypeError(f"{name}: the factors are of {scalar}, {name} of {numbers.dtype}")
+        numbers = numbers.astype(scalar)
+    if min(numbers.strides, default=0) < 0 or any(s % numbers.itemsize for s in numbers.strides):
+        numbers = numbers.copy()
+    if not numbers.flags.aligned or numbers.__array_interface__["data"][0] % numbers.itemsize:
+        numbers = numbers.copy()
+    return Vectors(numbers, None)
+
+
 def on_device(array: Any) -> bool:
     """Whether an object with DLPack is in the memory of a device."""
     return not isinstance(array, np.ndarray) and array.__dlpack_device__()[0] not in (1, 3)

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "Lutra_PySpace.hpp"
@@ -308,6 +310,15 @@ std::unique_ptr<Solver> make_typed(const Impl::MethodOptions& options, OrdinalTy
 
 bool started_here = false;  // Kokkos, by start_kokkos
 
+using BytesOnDevice = Kokkos::View<unsigned char*, Memory>;
+using ConstBytesOnDevice = Kokkos::View<const unsigned char*, Memory>;
+
+/// Words in which two arrays differ.
+struct DifferentWords {
+  const std::uint32_t *one, *other;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const { count += one[i] != other[i]; }
+};
+
 }  // namespace
 
 Impl::MethodOptions parse_options(const std::string& method, const Options& options) {
@@ -378,9 +389,34 @@ void deallocate(void* memory) noexcept {
   if (Kokkos::is_initialized()) Kokkos::kokkos_free<Memory>(memory);
 }
 
-void set_to_nan(void* memory, std::size_t bytes) {
-  const Kokkos::View<unsigned char*, Memory> all(static_cast<unsigned char*>(memory), bytes);
-  Kokkos::deep_copy(all, static_cast<unsigned char>(0xff));  // of IEEE 754, a quiet NaN
+void set_to_nan(void* memory, std::size_t bytes, bool on_device) {
+  constexpr unsigned char quiet = 0xff;  // in all bytes of a number of IEEE 754
+  if (!on_device) {
+    std::memset(memory, quiet, bytes);
+    return;
+  }
+  Kokkos::deep_copy(BytesOnDevice(static_cast<unsigned char*>(memory), bytes), quiet);
+}
+
+void copy_bytes(void* to, const void* from, std::size_t bytes, bool on_device) {
+  if (!on_device) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    return;
+  }
+  Kokkos::deep_copy(BytesOnDevice(static_cast<unsigned char*>(to), bytes),
+                    ConstBytesOnDevice(static_cast<const unsigned char*>(from), bytes));
+}
+
+bool are_same_bytes(const void* one, const void* other, std::size_t bytes, bool on_device) {
+  if (!on_device) return bytes == 0 || std::memcmp(one, other, bytes) == 0;
+  const DifferentWords count{static_cast<const std::uint32_t*>(one),
+                             static_cast<const std::uint32_t*>(other)};
+  std::int64_t differ = 0;
+  Kokkos::parallel_reduce("lutra::python::are_same_bytes",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+                              0, static_cast<std::int64_t>(bytes / sizeof(std::uint32_t))),
+                          count, differ);
+  return differ == 0;
 }
 
 }  // namespace lutra::Python
