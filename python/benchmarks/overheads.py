@@ -61,25 +61,23 @@ def rows(library: Library, count: int) -> list[tuple[str, float, float]]:
     one, batch = library.factorize + library.solve, library.batch_factorize + library.batch_solve
     try:
         import torch
-
-        import lutra.torch
+        from lutra.torch import solve as torch_solve
     except ImportError:
         print("no PyTorch")
     else:
         tensors = torch.tensor(A.data), torch.ones(2, dtype=torch.float64)
         batches = torch.tensor(values), torch.tensor(b)
-        found.append(("torch.solve", microseconds(lambda: lutra.torch.solve(*tensors, pattern), count), one))
-        found.append(("torch.solve, a batch", microseconds(lambda: lutra.torch.solve(*batches, pattern), count), batch))
+        found.append(("torch.solve", microseconds(lambda: torch_solve(*tensors, pattern), count), one))
+        found.append(("torch.solve, a batch", microseconds(lambda: torch_solve(*batches, pattern), count), batch))
     try:
         import jax
         import jax.numpy as jnp
-
-        import lutra.jax
+        from lutra.jax import solve as jax_solve
     except ImportError:
         print("no JAX")
     else:
         jax.config.update("jax_enable_x64", True)
-        solve = jax.jit(lambda v, b: lutra.jax.solve(v, b, pattern))
+        solve = jax.jit(lambda v, b: jax_solve(v, b, pattern))
         for name, first, right, inside in (
             ("jax.solve under jit", jnp.asarray(A.data), jnp.ones(2), library.solve),
             ("jax.solve under jit, a batch", jnp.asarray(values), jnp.asarray(b), library.batch_solve),

@@ -140,9 +140,9 @@ def _batch(arguments: Any, dimensions: Any, *, pattern: Pattern, transposed: boo
     """One more leading dimension, or more right-hand sides where the values are the same for all."""
     _, _, values, b = arguments
     _, _, of_values, of_b = dimensions
-    if of_values is not batching.not_mapped:
+    if of_values is not None:
         values = jnp.moveaxis(values, of_values, 0)
-        b = jnp.broadcast_to(b, (values.shape[0], *b.shape)) if of_b is batching.not_mapped else jnp.moveaxis(b, of_b, 0)
+        b = jnp.broadcast_to(b, (values.shape[0], *b.shape)) if of_b is None else jnp.moveaxis(b, of_b, 0)
         return _bind(values, b, pattern, transposed), 0
     block = jnp.moveaxis(b, of_b, -1)
     x = _bind(values, block.reshape(*block.shape[:-2], -1), pattern, transposed)

@@ -58,6 +58,9 @@ struct FactorCache::Slot {
   }
 };
 
+FactorCache::FactorCache(PureOptions options) : m_options(std::move(options)) {}
+FactorCache::~FactorCache() = default;
+
 std::size_t FactorCache::scalar_bytes() const {
   switch (m_options.scalar) {
     case ScalarType::f32:

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Lutra_PyBatch.hpp"
@@ -40,7 +42,8 @@ struct PureOptions {
 /// solve. One thread at a time solves; others wait.
 class FactorCache {
  public:
-  explicit FactorCache(PureOptions options) : m_options(std::move(options)) {}
+  explicit FactorCache(PureOptions options);
+  ~FactorCache();
 
   /// @throws InputError, OutOfMemoryError; SingularSystems
   void solve(const PureSystems& systems);
