@@ -129,6 +129,8 @@ def _shared(A: Any) -> Csr | None:
 
 def as_csr(A: Any) -> Csr:
     """A matrix by rows from any format of SciPy, csr of CuPy, sparse_csr of PyTorch, or a dense NumPy array."""
+    if isinstance(A, Csr):
+        return A
     if scipy.sparse.issparse(A):
         if A.ndim != 2:
             raise ValueError(f"A: a square matrix is wanted, this one has the shape {tuple(A.shape)}")

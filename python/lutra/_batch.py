@@ -23,8 +23,8 @@ class BatchErrors(NamedTuple):
     normwise: np.ndarray
 
 
-def batch_pattern(A: Any, scalar: str | None = None) -> Csr:
-    """The matrix whose pattern a batch has, in a wider scalar type if one is given.
+def batch_pattern(A: Any) -> Csr:
+    """The matrix whose pattern a batch has.
 
     Values of a batch are in the order of its entries, which must therefore be that of the library.
     """
@@ -32,9 +32,9 @@ def batch_pattern(A: Any, scalar: str | None = None) -> Csr:
     data = getattr(A, "data", None)
     if getattr(A, "format", "csr") != "csr" or (isinstance(data, np.ndarray) and len(data) != len(csr.data)):
         raise ValueError("A: a batch needs csr without duplicates, because its values are in the order of A's entries")
-    if isinstance(A, object) and getattr(A, "has_sorted_indices", True) is False:
+    if not getattr(A, "has_sorted_indices", True):
         raise ValueError("A: a batch needs sorted columns, because its values are in the order of A's entries")
-    return csr if scalar is None or csr.scalar == scalar else with_scalar(csr, scalar)
+    return csr
 
 
 def _scalar_name(array: Any) -> str:

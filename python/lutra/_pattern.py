@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from . import _core
-from ._arrays import on_device
+from ._arrays import Csr, on_device, ordered
 from ._batch import BatchedFactors, BatchedLDLT, BatchedLU
 from ._options import option_texts
 from ._solvers import LDLT, LU, Factors
@@ -64,6 +63,8 @@ class Pattern:
         self._idle: dict[tuple[Any, ...], list[Any]] = {}  # factors to use again, by kind
         self._lock = threading.Lock()
         self._placed: dict[Any, Any] = {}  # index arrays of other libraries, by device
+        self._ordinal = self.columns.dtype.name
+        self._scalars: dict[Any, str] = {}  # names of dtypes
         self._text: str | None = None
         self._keys: dict[str, int] = {}
 
@@ -71,22 +72,18 @@ class Pattern:
 
     def factorize(self, values: Any) -> Held:
         """Factors for values [entries] or [systems × entries] that `solve`; they return here when they are freed."""
-        kind = (len(values.shape), str(values.dtype), str(getattr(values, "device", "")))
+        kind = (values.ndim, values.dtype, getattr(values, "device", None))
         with self._lock:
             idle = self._idle.get(kind)
             factors = idle.pop() if idle else None
             self.factorizations += 1
-        row_map, columns = self._indices_beside(values)
-        n = self.n
-        first = values if len(values.shape) == 1 else values[0]
-        A = SimpleNamespace(format="csr", shape=(n, n), indptr=row_map, indices=columns, data=first)
         try:
             if factors is None:
-                factors = self._new(A, values)
-            elif isinstance(factors, BatchedFactors):
+                factors = self._new(values)
+            elif values.ndim == 2:
                 factors.refactor(values)
             else:
-                factors.refactor(A)
+                factors._factorize(self._matrix(values))
         except ArithmeticError:
             self._take_back(kind, factors)
             if self.on_failure == "raise":
@@ -97,11 +94,24 @@ class Pattern:
             raise
         return Held(self, kind, factors)
 
-    def _new(self, A: Any, values: Any) -> Any:
+    def _matrix(self, values: Any) -> Csr:
+        """The matrix of one set of values, all arrays on one side."""
+        row_map, columns = self.row_map, self.columns
+        if isinstance(values, np.ndarray):
+            values = np.ascontiguousarray(values)
+        elif on_device(values):
+            placed = self.placed(("indices", str(values.device)), lambda: [self.row_map, self.columns], values)
+            row_map, columns, values = (ordered(array) for array in (*placed, values.contiguous()))
+        scalar = self._scalars.get(values.dtype)
+        if scalar is None:
+            scalar = self._scalars[values.dtype] = str(values.dtype).rsplit(".", 1)[-1]
+        return Csr((self.n, self.n), row_map, columns, values, scalar, self._ordinal)
+
+    def _new(self, values: Any) -> Any:
         single, batched, _ = _METHODS[self.method]
-        if len(values.shape) == 1:
-            return single(A, self._options)
-        return batched(A, values, on_failure="ignore" if self.on_failure == "nan" else "raise", **self._options)
+        if values.ndim == 1:
+            return single(self._matrix(values), self._options)
+        return batched(self._matrix(values[0]), values, on_failure="ignore" if self.on_failure == "nan" else "raise", **self._options)
 
     def _take_back(self, kind: tuple[Any, ...], factors: Any) -> None:
         if factors is None:
@@ -112,13 +122,6 @@ class Pattern:
                 idle.append(factors)
                 return
         factors.close()
-
-    def _indices_beside(self, values: Any) -> tuple[Any, Any]:
-        """The pattern where the values are."""
-        if isinstance(values, np.ndarray) or not on_device(values):
-            return self.row_map, self.columns
-        placed = self.placed(("indices", str(values.device)), lambda: [self.row_map, self.columns], values)
-        return placed[0], placed[1]
 
     def placed(self, where: Any, arrays: Any, like: Any) -> Any:
         """Arrays of the library of `like` on its device, made once."""

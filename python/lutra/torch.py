@@ -58,9 +58,14 @@ def _check(values: torch.Tensor, b: torch.Tensor, pattern: Pattern) -> None:
         raise ValueError(f"b: {found}, but {wanted} or {(*wanted, 'columns')} is wanted")
 
 
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """Without history, and with conjugation and sign carried out, as DLPack needs it."""
-    return tensor.detach().resolve_conj().resolve_neg()
+def _array(tensor: torch.Tensor) -> Any:
+    """The numbers without history: an array of NumPy on the host, which costs less than DLPack, or a tensor."""
+    plain = tensor.detach()
+    if plain.is_complex():
+        plain = plain.resolve_conj()
+    if plain.is_neg():
+        plain = plain.resolve_neg()
+    return plain.numpy() if plain.device.type == "cpu" else plain
 
 
 class _Solve(torch.autograd.Function):
@@ -71,8 +76,10 @@ class _Solve(torch.autograd.Function):
         ctx: Any, values: torch.Tensor, b: torch.Tensor, pattern: Pattern, held: Held | None, trans: str
     ) -> torch.Tensor:
         if held is None:
-            held = pattern.factorize(_plain(values).contiguous())
-        x = held.solve(_plain(b), trans)
+            held = pattern.factorize(_array(values))
+        x = held.solve(_array(b), trans)
+        if not isinstance(x, torch.Tensor):
+            x = torch.from_numpy(x)
         ctx.save_for_backward(values, x)
         ctx.pattern, ctx.held, ctx.trans = pattern, held, trans
         ctx.is_block = b.dim() > values.dim()
