@@ -29,7 +29,7 @@ struct BatchReport {
   std::vector<Inertia> inertia;       ///< LDLᵀ and Cholesky only; otherwise empty
   std::vector<std::int64_t> alone;    ///< systems factorized by a Numeric of their own, ascending; any length
   std::int64_t systems = 0;           ///< K
-  std::int64_t chunks = 0;            ///< parts into which the memory limit divides the batch; 1: none
+  std::int64_t chunks = 0;            ///< parts, one after the other, into which memory divides the batch
   int group_size = 0;                 ///< systems whose values are interleaved
   std::size_t bytes = 0;              ///< held for values, factors and workspaces, without the analysis
   double factorize_seconds = 0, solve_seconds = 0;  ///< of the last calls
@@ -49,8 +49,9 @@ class BatchEngine;
 /// thread on devices, and all systems share the pattern (docs/batch.md). Pivots are those of the analysis
 /// (static for LU, 1 × 1 for LDLᵀ). A system whose pivots are too small, whose entries grow too much, or
 /// whose solution does not reach its error or is suspiciously large, is factorized by a `Numeric` of its own
-/// with the same options, which has every protection of single solves. Statuses and errors are per system. No
-/// bit of a system's solution depends on the other systems, on its place, or on K.
+/// with the same options, which has every protection of single solves. With DirectOptions::estimate_condition
+/// all systems are. Statuses and errors are per system. No bit of a system's solution depends on the other
+/// systems, on its place, or on K.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
@@ -84,14 +85,14 @@ class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   BatchedNumeric& operator=(BatchedNumeric&&) noexcept;
   ~BatchedNumeric();
 
-  /// Factorizes all systems that are not masked. The values are copied; if the memory limit divides the batch
-  /// into chunks, or the factors are incomplete, they are also read again by solves, and must remain as they
-  /// are. K may differ from that of the call before. Waits for the device. Allocates when K grows.
-  /// @returns success, or the worst status of a system that cannot be solved
-  /// @throws InputError if the extents of `values` or the length of `mask` do not match, or if a value that
-  /// is
-  ///         read is NaN or infinite, or a matrix for LDLᵀ unsymmetric; the message names system, row and
-  ///         column, 0-based; nothing has then changed. After OutOfMemoryError there are no factors.
+  /// Factorizes all systems that are not masked. The values are copied; if memory divides the batch into
+  /// chunks, they are also read again by solves, and must remain as they are. K may differ from that of the
+  /// call before. Waits for the device. Allocates when K grows, and for systems that leave the batch.
+  /// @returns success, the worst status of a system that cannot be solved, or `cancelled`, after which there
+  ///          are no factors unless the values were still being checked
+  /// @throws InputError if the extents of `values` or the length of `mask` do not match, if a value that is
+  ///         read is NaN or infinite, or if a matrix for LDLᵀ is unsymmetric; the message names system, row
+  ///         and column, 0-based, and nothing has changed. After OutOfMemoryError there are no factors.
   [[nodiscard]] Status factorize(const values_type& values, const mask_type& mask = {});
 
   /// Solves op(A_k)·X_k = B_k for all systems that are not masked, refines, and stores the errors of each
@@ -100,7 +101,8 @@ class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   /// @param X like B; may be B itself. It is complete when the call returns. Systems that are masked,
   /// singular
   ///          or not factorized are left unchanged.
-  /// @returns report().status
+  /// @returns report().status; `cancelled` if the call was stopped, X is then undefined, and the factors
+  /// remain
   /// @throws CallOrderError if there is no factorization. InputError for incomplete factors, if extents do
   /// not
   ///         match, or if B holds NaN or infinity in a system that is solved (the message names system, row

@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile systems", "[batch
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const char* const given = std::getenv("LUTRA_HOSTILE_BATCHES");
-  const int count = given != nullptr ? std::atoi(given) : 100;
+  const int count = given != nullptr ? std::atoi(given) : 300;
   std::map<Status, int> mix;
   for (int b = 0; b < count; ++b) {
     CAPTURE(b);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Code that pages print in part, with what they take for granted. Compiled, not run.
 #include <Lutra.hpp>
+#include <Lutra_Batch.hpp>
 #include <Lutra_Distributed.hpp>
 #include <iostream>
 #include <string_view>
@@ -12,6 +13,13 @@ using Matrix = lutra::SparseLU<double>::matrix_type;
 using Vector = Kokkos::View<double*>;
 
 }  // namespace
+
+void page_batch(const Matrix& A, const lutra::BatchedLU<double>::values_type& values,
+                const lutra::BatchedLU<double>::const_block_type& B,
+                const lutra::BatchedLU<double>::block_type& X) {
+  using lutra::BatchedLU, lutra::Status;
+#include "batch_1.inc"
+}
 
 void page_end_to_end(const lutra::DeviceLaunches& kernels) {
 #include "end-to-end_1.inc"

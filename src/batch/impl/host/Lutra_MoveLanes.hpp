@@ -82,8 +82,9 @@ bool has_only_finite(const View& view) {
   using Scalar = typename View::non_const_value_type;
   constexpr std::size_t parts = ScalarTraits<Scalar>::is_complex ? 2 : 1;
   constexpr std::size_t rank = View::rank();
-  std::size_t inner = 0;  // dimension whose numbers are neighbours
-  while (inner < rank && view.stride(inner) != 1) ++inner;
+  std::size_t inner = rank;  // the longest dimension whose numbers are neighbours
+  for (std::size_t d = 0; d < rank; ++d)
+    if (view.stride(d) == 1 && (inner == rank || view.extent(d) > view.extent(inner))) inner = d;
   if (inner == rank) return false;  // unknown
   const std::size_t outer = inner == 0 ? rank - 1 : 0;
   const std::size_t middle = rank == 2 ? rank : 3 - inner - outer;
