@@ -61,6 +61,7 @@ def rows(library: Library, count: int) -> list[tuple[str, float, float]]:
     one, batch = library.factorize + library.solve, library.batch_factorize + library.batch_solve
     try:
         import torch
+
         from lutra.torch import solve as torch_solve
     except ImportError:
         print("no PyTorch")
@@ -72,6 +73,7 @@ def rows(library: Library, count: int) -> list[tuple[str, float, float]]:
     try:
         import jax
         import jax.numpy as jnp
+
         from lutra.jax import solve as jax_solve
     except ImportError:
         print("no JAX")

@@ -156,7 +156,9 @@ def all_at_once(grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int) 
     return V, state.tolist(), seconds
 
 
-def one_by_one(grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int, state: list[str]) -> tuple[np.ndarray, float]:
+def one_by_one(
+    grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int, state: list[str]
+) -> tuple[np.ndarray, float]:
     """The same for outages that have converged, with `refactor` and `solve` of one matrix at a time."""
     V = np.tile(grid.start, (len(Y), 1))
     A = jacobian.pattern.copy()
@@ -224,7 +226,9 @@ def main() -> int:
     converged = np.array(state) == "converged"
     cut = islands(grid, Y)
     singular = np.array(["singular" in text for text in state])
-    print(f"{options.case}: {grid.Y.shape[0]} buses, systems of {jacobian.pattern.shape[0]} rows, {len(outages)} outages")
+    print(
+        f"{options.case}: {grid.Y.shape[0]} buses, systems of {jacobian.pattern.shape[0]} rows, {len(outages)} outages"
+    )
     print(f"converged {converged.sum()}, singular {singular.sum()} (cut off buses: {cut.sum()}),", end=" ")
     print(f"no convergence {len(outages) - converged.sum() - singular.sum()}")
     difference = np.abs(batched - single)[converged].max()

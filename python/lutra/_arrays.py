@@ -215,6 +215,10 @@ def as_vectors(b: Any, scalar: str) -> Vectors:
 
 def as_systems(array: Any, name: str, scalar: str) -> Vectors:
     """Values or right-hand sides of a batch in the scalar type, shared with the caller if strides allow it."""
+    if type(array) is np.ndarray and _SCALAR_OF.get(array.dtype) == scalar:
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned and scalar != "complex128":
+            return Vectors(array, None)
     if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
         return Vectors(ordered(array), array)
     if scipy.sparse.issparse(array):

@@ -50,7 +50,7 @@ def _common_scalar(A: Csr, values: Any) -> str:
 
 
 class BatchedFactors:
-    """Base class of factors of K matrices with one pattern. They hold memory until `close` or the end of a `with` block.
+    """Base class of factors of K matrices with one pattern, which hold memory until `close` or the end of `with`.
 
     `A` is csr with sorted columns. Its values represent those of the batch: scales and pivots are chosen for them.
     `values` is [K × entries of A], each row in the order of A.data. Any strides are read without a copy: an array in
@@ -196,7 +196,8 @@ class BatchedFactors:
 
     def __repr__(self) -> str:
         state = "closed" if self._batch.closed else self.report.status
-        return f"<lutra.{type(self).__name__} {self._systems} of {self._shape[0]} × {self._shape[1]}, {self.dtype}, {state}>"
+        size = f"{self._systems} of {self._shape[0]} × {self._shape[1]}"
+        return f"<lutra.{type(self).__name__} {size}, {self.dtype}, {state}>"
 
 
 class BatchedLU(BatchedFactors):

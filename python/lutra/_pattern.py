@@ -41,9 +41,7 @@ class Pattern:
     (2, 3, [0, 0, 1], [0, 1, 1])
     """
 
-    def __init__(
-        self, A: Any, method: str = "lu", on_failure: str = "raise", kept: int = 4, **options: Any
-    ) -> None:
+    def __init__(self, A: Any, method: str = "lu", on_failure: str = "raise", kept: int = 4, **options: Any) -> None:
         if method not in _METHODS:
             raise ValueError(f"method: there is no {method!r} (choose from {', '.join(_METHODS)})")
         if on_failure not in ("raise", "nan"):
@@ -111,7 +109,12 @@ class Pattern:
         single, batched, _ = _METHODS[self.method]
         if values.ndim == 1:
             return single(self._matrix(values), self._options)
-        return batched(self._matrix(values[0]), values, on_failure="ignore" if self.on_failure == "nan" else "raise", **self._options)
+        return batched(
+            self._matrix(values[0]),
+            values,
+            on_failure="ignore" if self.on_failure == "nan" else "raise",
+            **self._options,
+        )
 
     def _take_back(self, kind: tuple[Any, ...], factors: Any) -> None:
         if factors is None:

@@ -395,7 +395,7 @@ def ldlt(A: Any, batch: Any = None, **options: Any) -> Any:
 
 
 def cholesky(A: Any, batch: Any = None, **options: Any) -> Any:
-    """Factorizes a positive definite matrix: L D Lᴴ with a positive diagonal D. Options, `batch` too, are those of `ldlt`.
+    """Factorizes a positive definite matrix: L D Lᴴ with a positive diagonal D. Options and `batch` are as in `ldlt`.
 
     Complex matrices must be Hermitian. Raises NotPositiveDefiniteError with the column of the failed pivot.
 

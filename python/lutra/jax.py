@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -129,7 +128,9 @@ def _jvp(primals: Any, tangents: Any, *, pattern: Pattern, transposed: bool) -> 
     return x, _bind(values, right, pattern, transposed)
 
 
-def _transpose(cotangent: Any, row_map: Any, columns: Any, values: Any, b: Any, *, pattern: Any, transposed: bool) -> Any:
+def _transpose(
+    cotangent: Any, row_map: Any, columns: Any, values: Any, b: Any, *, pattern: Any, transposed: bool
+) -> Any:
     """The solve is linear in b alone: derivatives by values have been made products by `_jvp`."""
     if type(cotangent) is ad.Zero:
         return None, None, None, ad.Zero(b.aval)

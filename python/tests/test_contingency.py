@@ -15,7 +15,9 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "contingency.py"
 @unittest.skipUnless(importlib.util.find_spec("pandapower") and EXAMPLE.exists(), "pandapower is not installed")
 class Contingency(unittest.TestCase):
     def test_all_outages_of_a_network(self) -> None:
-        ended = subprocess.run([sys.executable, EXAMPLE, "--case", "case118"], capture_output=True, text=True, check=False)
+        ended = subprocess.run(
+            [sys.executable, EXAMPLE, "--case", "case118"], capture_output=True, text=True, check=False
+        )
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
         self.assertRegex(ended.stdout, r"largest difference of a voltage \d\.\de-1\d")
 

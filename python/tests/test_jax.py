@@ -34,7 +34,9 @@ def resident_bytes() -> int:
 
 @unittest.skipUnless(HAS_JAX, "JAX is not installed, or lutra was built without its headers")
 class Jax(unittest.TestCase):
-    def problem(self, scalar: str, shape: tuple[int, ...] = (), n: int = 6, columns: int | None = None) -> tuple[Any, ...]:
+    def problem(
+        self, scalar: str, shape: tuple[int, ...] = (), n: int = 6, columns: int | None = None
+    ) -> tuple[Any, ...]:
         """A pattern, values [shape × entries] and b [shape × n × columns]."""
         A = unsymmetric(n, scalar)
         values = A.data * (1 + 0.1 * random_values((*shape, A.nnz), scalar, 2))
@@ -44,7 +46,9 @@ class Jax(unittest.TestCase):
     def dense(self, pattern: lutra.Pattern, values: Any, b: Any, trans: str = "N") -> Any:
         full = jnp.zeros((*values.shape[:-1], pattern.n, pattern.n), values.dtype)
         full = full.at[..., pattern.rows, pattern.columns].set(values)
-        full = full if trans == "N" else jnp.swapaxes(full, -1, -2) if trans == "T" else jnp.swapaxes(full, -1, -2).conj()
+        full = (
+            full if trans == "N" else jnp.swapaxes(full, -1, -2) if trans == "T" else jnp.swapaxes(full, -1, -2).conj()
+        )
         vector = b.ndim == values.ndim
         x = jnp.linalg.solve(full, b[..., None] if vector else b)
         return x[..., 0] if vector else x
@@ -80,7 +84,9 @@ class Jax(unittest.TestCase):
         for scalar in TYPES:
             for shape, columns in (((), None), ((2,), 2)):
                 pattern, values, b = self.problem(scalar, shape, n=4, columns=columns)
-                check_grads(lambda v, b, p=pattern: lutra.jax.solve(v, b, p), (values, b), order=2, modes=("fwd", "rev"))
+                check_grads(
+                    lambda v, b, p=pattern: lutra.jax.solve(v, b, p), (values, b), order=2, modes=("fwd", "rev")
+                )
         pattern, values, b = self.problem("float64")
         hessians = [
             jax.hessian(lambda v, s=solve: (s(v, b) ** 2).sum())(values)
@@ -103,9 +109,12 @@ class Jax(unittest.TestCase):
             expected = jax.vmap(lambda v, b: self.dense(pattern, v, b), in_axes)(*arguments)
             self.assert_close(jax.jit(jax.vmap(solve, in_axes))(*arguments), expected)
         twice = jax.vmap(jax.vmap(solve, (None, 0)), (0, None))(values, b)
-        self.assert_close(twice, jax.vmap(jax.vmap(lambda v, b: self.dense(pattern, v, b), (None, 0)), (0, None))(values, b))
+        self.assert_close(
+            twice, jax.vmap(jax.vmap(lambda v, b: self.dense(pattern, v, b), (None, 0)), (0, None))(values, b)
+        )
         jacobians = [
-            jax.jacrev(lambda v, s=one: s(v, b[0]))(values[0]) for one in (solve, lambda v, b: self.dense(pattern, v, b))
+            jax.jacrev(lambda v, s=one: s(v, b[0]))(values[0])
+            for one in (solve, lambda v, b: self.dense(pattern, v, b))
         ]
         self.assert_close(*jacobians)
 

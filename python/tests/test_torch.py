@@ -90,7 +90,9 @@ class Torch(unittest.TestCase):
 
     def test_symmetric_methods(self) -> None:
         line = sp.csr_matrix(sp.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(5, 5)))
-        transposed = torch.as_tensor(np.argsort(sp.csr_matrix((np.arange(line.nnz), line.indices, line.indptr)).T.tocsr().data))
+        transposed = torch.as_tensor(
+            np.argsort(sp.csr_matrix((np.arange(line.nnz), line.indices, line.indptr)).T.tocsr().data)
+        )
         for method in ("ldlt", "cholesky"):
             pattern = lutra.Pattern(line, method=method)
             values = torch.tensor(np.tile(line.data, (2, 1)), requires_grad=True)
@@ -104,7 +106,9 @@ class Torch(unittest.TestCase):
     def test_kinds_of_patterns(self) -> None:
         A, _, values, b = self.problem("float64", ())
         expected = lutra.torch.solve(values, b, A)
-        csr = torch.sparse_csr_tensor(torch.as_tensor(A.indptr), torch.as_tensor(A.indices), torch.as_tensor(A.data), A.shape)
+        csr = torch.sparse_csr_tensor(
+            torch.as_tensor(A.indptr), torch.as_tensor(A.indices), torch.as_tensor(A.data), A.shape
+        )
         for pattern in ((A.indptr, A.indices), csr, (torch.as_tensor(A.indptr), torch.as_tensor(A.indices))):
             self.assertTrue(torch.equal(lutra.torch.solve(values, b, pattern), expected))
         lutra.torch.solve(values, b, A, ordering="amd")
