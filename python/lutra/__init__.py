@@ -8,29 +8,39 @@
 >>> np.allclose(x, 1)
 True
 
-`splu`, `ldlt` and `cholesky` factorize a matrix, `spilu` factorizes it incompletely, `gmres` iterates, `spy` draws
-patterns, `SchurComplement` condenses systems, and `forecast` tells the memory of factors before. Direct solvers check
-each solution: `report.errors` has its componentwise backward error.
+`splu`, `ldlt` and `cholesky` factorize a matrix, or with `batch=` many of one pattern, `spilu` factorizes it
+incompletely, `gmres` iterates, `spy` draws patterns, `SchurComplement` condenses systems, and `forecast` tells the
+memory of factors before. Direct solvers check each solution: `report.errors` has its componentwise backward error.
+`lutra.torch.solve` and `lutra.jax.solve` differentiate through solutions; both have to be imported.
 """
 
-from ._core import MemoryForecast, Report, build_info
+from ._batch import BatchedLDLT, BatchedLU, BatchErrors
+from ._core import BatchReport, MemoryForecast, Report, build_info
 from ._errors import (
     AccuracyWarning,
+    BatchError,
     BreakdownError,
     ConversionWarning,
     NotPositiveDefiniteError,
     SingularMatrixError,
 )
 from ._krylov import gmres
+from ._options import Event
+from ._pattern import Pattern
 from ._picture import Picture, spy
 from ._schur import SchurComplement
-from ._solvers import ILU, LDLT, LU, Determinant, Event, Inertia, cholesky, forecast, ldlt, spilu, splu
+from ._solvers import ILU, LDLT, LU, Determinant, Inertia, cholesky, forecast, ldlt, spilu, splu
 
 __all__ = [
     "ILU",
     "LDLT",
     "LU",
     "AccuracyWarning",
+    "BatchError",
+    "BatchErrors",
+    "BatchReport",
+    "BatchedLDLT",
+    "BatchedLU",
     "BreakdownError",
     "ConversionWarning",
     "Determinant",
@@ -38,6 +48,7 @@ __all__ = [
     "Inertia",
     "MemoryForecast",
     "NotPositiveDefiniteError",
+    "Pattern",
     "Picture",
     "Report",
     "SchurComplement",

@@ -129,6 +129,8 @@ def _shared(A: Any) -> Csr | None:
 
 def as_csr(A: Any) -> Csr:
     """A matrix by rows from any format of SciPy, csr of CuPy, sparse_csr of PyTorch, or a dense NumPy array."""
+    if isinstance(A, Csr):
+        return A
     if scipy.sparse.issparse(A):
         if A.ndim != 2:
             raise ValueError(f"A: a square matrix is wanted, this one has the shape {tuple(A.shape)}")
@@ -209,6 +211,30 @@ def as_vectors(b: Any, scalar: str) -> Vectors:
     ):
         array = array.copy()
     return Vectors(array, None)
+
+
+def as_systems(array: Any, name: str, scalar: str) -> Vectors:
+    """Values or right-hand sides of a batch in the scalar type, shared with the caller if strides allow it."""
+    if type(array) is np.ndarray and _SCALAR_OF.get(array.dtype) == scalar:
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned and scalar != "complex128":
+            return Vectors(array, None)
+    if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
+        return Vectors(ordered(array), array)
+    if scipy.sparse.issparse(array):
+        raise TypeError(f"{name}: a dense array is wanted, not a sparse matrix of format {array.format}")
+    numbers = np.asarray(array)
+    if numbers.dtype != scalar:
+        if not np.can_cast(numbers.dtype, scalar):
+            if name == "b":
+                raise _wider_values(numbers, scalar)
+            raise TypeError(f"{name}: the factors are of {scalar}, {name} of {numbers.dtype}")
+        numbers = numbers.astype(scalar)
+    if min(numbers.strides, default=0) < 0 or any(s % numbers.itemsize for s in numbers.strides):
+        numbers = numbers.copy()
+    if not numbers.flags.aligned or numbers.__array_interface__["data"][0] % numbers.itemsize:
+        numbers = numbers.copy()
+    return Vectors(numbers, None)
 
 
 def on_device(array: Any) -> bool:

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 
-from ._core import Report
+from ._core import BatchReport, Report
 
 
 class SingularMatrixError(ArithmeticError):
@@ -35,6 +35,24 @@ class BreakdownError(ArithmeticError):
     def __init__(self, report: Report) -> None:
         super().__init__(report.describe())
         self.report = report
+
+
+class BatchError(ArithmeticError):
+    """Systems of a batch have no solution. `failures` has the status of each by its number, from 0.
+
+    The other systems are not affected: their factors can be used, and an array `out` has their solutions.
+    """
+
+    def __init__(self, failures: list[tuple[int, str]], report: BatchReport) -> None:
+        super().__init__(describe_failures(failures, report.systems))
+        self.failures: dict[int, str] = dict(failures)
+        self.report = report
+
+
+def describe_failures(failures: list[tuple[int, str]], systems: int) -> str:
+    """The first failed systems of a batch, and how many there are."""
+    shown = ", ".join(f"system {k} is {status.replace('_', ' ')}" for k, status in failures[:5])
+    return f"{len(failures)} of {systems} systems: {shown}" + (", …" if len(failures) > 5 else "")
 
 
 class AccuracyWarning(RuntimeWarning):

@@ -11,7 +11,8 @@ from . import _core
 from ._arrays import as_csr, as_vectors, from_dlpack, on_device
 from ._core import Report
 from ._errors import judge
-from ._solvers import ILU, lists_options, make_solver
+from ._options import lists_options, make_solver
+from ._solvers import ILU
 
 
 def _function(M: Any) -> Any:

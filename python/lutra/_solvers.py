@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 from types import TracebackType
 from typing import Any, Callable, NamedTuple
 
@@ -15,83 +14,7 @@ from . import _core
 from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar
 from ._core import MemoryForecast, Report
 from ._errors import judge
-
-
-def _text(name: str, value: Any) -> str:
-    """The value of an option in the format of the library."""
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value)).lower()
-    if isinstance(value, (str, int, float, np.integer, np.floating)):
-        return str(value)
-    raise TypeError(f"{name}: a name, a number, True or False is wanted, not {type(value).__name__}")
-
-
-class OptionTexts(NamedTuple):
-    """Options in the format of the library."""
-
-    named: list[tuple[str, str]]
-    order: list[int]  # a permutation of the user, or empty
-
-
-def option_texts(options: dict[str, Any]) -> OptionTexts:
-    """Options given as keyword arguments; None leaves the default."""
-    given = {name: value for name, value in options.items() if value is not None}
-    order = [int(column) for column in given.pop("user_permutation", ())]
-    return OptionTexts([(name, _text(name, value)) for name, value in given.items()], order)
-
-
-class Event(NamedTuple):
-    """What happened in a call of a solver."""
-
-    kind: str  # "call begins", "call ends", "stage begins", "stage ends", "choice" or "escalation"
-    name: str  # of a call or a stage; what is chosen, or "why" for a reason
-    text: str  # the value chosen, the reason, or the escalation
-    seconds: float  # ends: since the begin; otherwise since the begin of the call
-    bytes: int  # stages: held by the solver now
-    peak_bytes: int  # and the most so far
-
-    def __str__(self) -> str:
-        if self.kind == "escalation":
-            return f"escalation: {self.text}"
-        if self.kind == "choice":
-            return f"{self.name}: {self.text}"
-        return f"{self.name} {self.kind.split()[1]}" + (f" after {self.seconds:.3g} s" if "ends" in self.kind else "")
-
-
-def _observer(log: Any) -> Callable[..., None]:
-    """The function that the library calls for each event: it calls a function, or writes to a logging.Logger."""
-    if isinstance(log, logging.Logger):
-        levels = {"escalation": logging.WARNING, "choice": logging.INFO}
-
-        def write(*told: Any) -> None:
-            event = Event(*told)
-            log.log(levels.get(event.kind, logging.DEBUG), "%s", event)
-
-        return write
-    if callable(log):
-        return lambda *told: log(Event(*told))
-    raise TypeError(f"log: a function or a logging.Logger is wanted, not {type(log).__name__}")
-
-
-def make_solver(method: str, A: Csr, options: dict[str, Any]) -> _core.Solver:
-    """A solver of the library for matrices like A. The option `log` is a function of an Event, or a Logger."""
-    log = options.get("log")
-    given = {name: value for name, value in options.items() if name != "log"}
-    named, order = option_texts(given) if given else OptionTexts([], [])
-    if log is None:
-        return _core.Solver(method, A.scalar, A.ordinal, named, order)
-    return _core.Solver(method, A.scalar, A.ordinal, named, order, _observer(log))
-
-
-def lists_options(listed: str) -> Callable[[Any], Any]:
-    """A decorator that adds options to a docstring, a line each as the library lists them."""
-
-    def add(function: Any) -> Any:
-        lines = listed.splitlines()
-        function.__doc__ += "\n    Options:\n" + "".join(f"      {line}\n" for line in lines)
-        return function
-
-    return add
+from ._options import lists_options, make_solver
 
 
 class Factors:
@@ -419,9 +342,15 @@ def forecast(A: Any, n_rhs: int = 1, method: str = "auto", **options: Any) -> Me
     return solver.forecast(n_rhs)
 
 
+def _batched(method: str, A: Any, values: Any, options: dict[str, Any]) -> Any:
+    from . import _batch  # which needs the classes of this module
+
+    return getattr(_batch, f"Batched{method}")(A, values, **options)
+
+
 @lists_options(_core.list_options("lu"))
-def splu(A: Any, **options: Any) -> LU:
-    """Factorizes a square sparse matrix by LU.
+def splu(A: Any, batch: Any = None, **options: Any) -> Any:
+    """Factorizes a square sparse matrix by LU, or with `batch` many matrices of its pattern.
 
     `A` is a matrix or array of scipy.sparse in any format; csr is not copied. If Lutra is built for the device,
     csr of CuPy and sparse_csr of PyTorch are read there. The defaults of the options, listed below, suit most
@@ -429,6 +358,7 @@ def splu(A: Any, **options: Any) -> LU:
     factorizations; set expected_factorizations to 1 for a single one, or higher if many calls of `refactor` follow.
     log is a function that is called with each `Event`, or a logging.Logger: escalations are warnings, choices infos.
 
+    Returns `LU`, or with `batch`, the values [systems × entries] of the other matrices, `BatchedLU`.
     Raises SingularMatrixError with rows and columns, ValueError for invalid matrices and options, MemoryError.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
@@ -444,12 +374,14 @@ def splu(A: Any, **options: Any) -> LU:
     >>> lu.report.errors.backward_componentwise < 1e-12
     True
     """
-    return LU(A, options)
+    return LU(A, options) if batch is None else _batched("LU", A, batch, options)
 
 
 @lists_options(_core.list_options("ldlt"))
-def ldlt(A: Any, **options: Any) -> LDLT:
+def ldlt(A: Any, batch: Any = None, **options: Any) -> Any:
     """Factorizes a symmetric or Hermitian matrix, definite or indefinite, and finds its inertia.
+
+    Returns `LDLT`, or with `batch`, the values [systems × entries] of matrices with A's pattern, `BatchedLDLT`.
 
     Options are listed below. user_permutation has the rows of A in the order of elimination.
 
@@ -459,11 +391,11 @@ def ldlt(A: Any, **options: Any) -> LDLT:
     ...     factors.inertia
     Inertia(positive=2, negative=1, zero=0)
     """
-    return LDLT(A, options)
+    return LDLT(A, options) if batch is None else _batched("LDLT", A, batch, options)
 
 
-def cholesky(A: Any, **options: Any) -> LDLT:
-    """Factorizes a positive definite matrix: L D Lᴴ with a positive diagonal D. Options are those of `ldlt`.
+def cholesky(A: Any, batch: Any = None, **options: Any) -> Any:
+    """Factorizes a positive definite matrix: L D Lᴴ with a positive diagonal D. Options and `batch` are as in `ldlt`.
 
     Complex matrices must be Hermitian. Raises NotPositiveDefiniteError with the column of the failed pivot.
 
@@ -471,7 +403,7 @@ def cholesky(A: Any, **options: Any) -> LDLT:
     >>> lutra.cholesky(sp.diags([4.0, 9.0])).solve(np.array([8.0, 9.0]))
     array([2., 1.])
     """
-    return LDLT(A, {"symmetry": "hermitian", **options, "positive_definite": True})
+    return ldlt(A, batch, **{"symmetry": "hermitian", **options, "positive_definite": True})
 
 
 @lists_options(_core.list_options("ilu"))

@@ -23,7 +23,7 @@ from . import _core
 from ._arrays import Csr, as_vectors, csr_rows
 from ._core import Report
 from ._errors import judge
-from ._solvers import OptionTexts, lists_options, option_texts
+from ._options import OptionTexts, lists_options, option_texts
 
 if not hasattr(_core, "RankSolver"):
     raise ImportError("lutra.mpi: this lutra was built without MPI; `pip install ./python` builds the sources with it")

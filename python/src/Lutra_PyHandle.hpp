@@ -101,16 +101,19 @@ class Interrupts {
 };
 
 /// The object that Python holds: a solver, used by one thread at a time, until it is closed.
-class Handle final : public Closable {
+/// @tparam Interface Solver or Batch
+/// @tparam make makes one, as make_solver does
+template <class Interface, auto make>
+class HandleOf final : public Closable {
  public:
-  Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
-         std::vector<std::pair<std::string, std::string>> options, std::vector<std::int64_t> user_permutation,
-         const nb::object& log) {
+  HandleOf(const std::string& method, const std::string& scalar, const std::string& ordinal,
+           std::vector<std::pair<std::string, std::string>> options,
+           std::vector<std::int64_t> user_permutation, const nb::object& log) {
     Life::instance().begin(this);
     try {
-      m_solver = make_solver(method, scalar_of(scalar), ordinal_of(ordinal),
-                             {std::move(options), std::move(user_permutation),
-                              [this] { return m_interrupts.goes_on(); }, observer_of(log)});
+      m_solver = make(method, scalar_of(scalar), ordinal_of(ordinal),
+                      {std::move(options), std::move(user_permutation),
+                       [this] { return m_interrupts.goes_on(); }, observer_of(log)});
     } catch (...) {
       Life::instance().end(this);
       throw;
@@ -118,9 +121,9 @@ class Handle final : public Closable {
     m_scalar = scalar;
     m_ordinal = ordinal;
   }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() {
+  HandleOf(const HandleOf&) = delete;
+  HandleOf& operator=(const HandleOf&) = delete;
+  ~HandleOf() {
     close();
     Life::instance().end(this);
   }
@@ -179,9 +182,11 @@ class Handle final : public Closable {
 
   mutable std::mutex m_mutex;
   mutable Interrupts m_interrupts;
-  std::unique_ptr<Solver> m_solver;
+  std::unique_ptr<Interface> m_solver;
   std::string m_scalar, m_ordinal;
 };
+
+using Handle = HandleOf<Solver, make_solver>;
 
 inline void Life::begin(Closable* handle) {
   const std::lock_guard lock(m_mutex);
@@ -204,6 +209,10 @@ inline void Life::finish() {
   stop_kokkos();
 }
 
+/// The part of the module for batches.
+void bind_batches(nb::module_& m);
+/// The part of the module that XLA calls; built where its headers are.
+void bind_xla(nb::module_& m);
 /// The part of the module for several ranks of MPI.
 void bind_ranks(nb::module_& m);
 

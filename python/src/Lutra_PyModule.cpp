@@ -10,6 +10,7 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_PyArrays.hpp"
 #include "Lutra_PyHandle.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_StructureSvg.hpp"
@@ -20,49 +21,13 @@ using namespace nb::literals;
 namespace lutra::Python {
 namespace {
 
-using Input = nb::ndarray<nb::ro>;
-using Output = nb::ndarray<>;
-
 // ---- arrays
 // ------------------------------------------------------------------------------------------------
 
-bool is_on_device(int device_type) {
-  return device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value ||
-         device_type == nb::device::rocm::value;
-}
-
-template <class Array>
-void require_type(const Array& array, const char* name, const nb::dlpack::dtype& wanted,
-                  const std::string& wanted_name) {
-  if (array.dtype() != wanted)
-    throw nb::type_error((std::string(name) + ": an array of " + wanted_name + " is wanted").c_str());
-}
-
-MatrixArrays matrix_arrays(const Handle& handle, std::pair<std::int64_t, std::int64_t> shape,
-                           const Input& row_map, const Input& entries, const Input& values) {
-  const bool wide = row_map.dtype() == nb::dtype<std::int64_t>();
-  if (!wide) require_type(row_map, "indptr", nb::dtype<std::int32_t>(), "int32 or int64");
-  require_type(entries, "indices",
-               handle.ordinal() == "int32" ? nb::dtype<std::int32_t>() : nb::dtype<std::int64_t>(),
-               handle.ordinal());
-  require_type(values, "data", handle.scalar_dtype(), handle.scalar());
-  const bool on_device = is_on_device(values.device_type());
-  const auto require = [&](const Input& array, const char* name) {
-    if (array.ndim() != 1 || (array.shape(0) > 1 && array.stride(0) != 1))
-      throw InputError(std::string(name) + ": one contiguous dimension is wanted");
-    if (is_on_device(array.device_type()) != on_device)
-      throw InputError(std::string(name) + ": it is not where data is");
-  };
-  require(row_map, "indptr");
-  require(entries, "indices");
-  require(values, "data");
-  if (static_cast<std::int64_t>(row_map.shape(0)) != shape.first + 1)
-    throw InputError("indptr: it has " + std::to_string(row_map.shape(0)) + " elements, but A has " +
-                     std::to_string(shape.first) + " rows");
-  if (entries.shape(0) != values.shape(0)) throw InputError("indices and data differ in length");
-  return {shape.first,    shape.second, static_cast<std::int64_t>(values.shape(0)),
-          row_map.data(), wide,         entries.data(),
-          values.data(),  on_device};
+MatrixArrays matrix_of(const Handle& handle, std::pair<std::int64_t, std::int64_t> shape,
+                       const Input& row_map, const Input& entries, const Input& values) {
+  return matrix_arrays(handle.scalar(), handle.scalar_dtype(), handle.ordinal(), shape, row_map, entries,
+                       values);
 }
 
 /// @throws for a shift whose type, length or memory does not match the rows of A
@@ -95,43 +60,7 @@ Vectors vectors(const Handle& handle, const char* name, const Array& array) {
   return result;
 }
 
-/// Vectors in memory of the library, for solutions on a device. Other libraries access them by DLPack and
-/// keep the memory alive.
-struct OwnVectors {
-  std::shared_ptr<void> memory;
-  std::vector<std::size_t> shape;
-  nb::dlpack::dtype dtype;
-  int device_type, device_id;
-
-  /// A capsule. It needs no options, because writes to the vectors have completed.
-  nb::object to_dlpack() const {
-    auto* const kept = new std::shared_ptr<void>(memory);
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<void>*>(p); });
-    return nb::cast(
-        Output(memory.get(), shape.size(), shape.data(), owner, nullptr, dtype, device_type, device_id));
-  }
-};
-
-/// Vectors for op(A)⁻¹·B in the memory of B.
-OwnVectors new_like(const Handle& handle, const Input& B) {
-  OwnVectors vectors{nullptr, {}, handle.scalar_dtype(), B.device_type(), B.device_id()};
-  std::size_t bytes = handle.scalar_bytes();
-  for (std::size_t d = 0; d < B.ndim(); ++d) {
-    vectors.shape.push_back(B.shape(d));
-    bytes *= B.shape(d);
-  }
-  vectors.memory = {allocate(std::max(bytes, handle.scalar_bytes())), deallocate};
-  return vectors;
-}
-
-template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
-  auto* const kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner));
-}
-
-nb::object to_numpy(ScalarVector&& values) {
+nb::object numbers_to_numpy(ScalarVector&& values) {
   return std::visit([](auto&& list) { return to_numpy(std::move(list)); }, std::move(values));
 }
 
@@ -144,9 +73,9 @@ nb::dict factors(const Handle& handle) {
   result["col_scale"] = to_numpy(std::move(arrays.col_scale));
   result["rows"] = to_numpy(std::move(arrays.rows));
   result["columns"] = to_numpy(std::move(arrays.columns));
-  result["values"] = to_numpy(std::move(arrays.values));
-  result["diagonal"] = to_numpy(std::move(arrays.diagonal));
-  result["off_diagonal"] = to_numpy(std::move(arrays.off_diagonal));
+  result["values"] = numbers_to_numpy(std::move(arrays.values));
+  result["diagonal"] = numbers_to_numpy(std::move(arrays.diagonal));
+  result["off_diagonal"] = numbers_to_numpy(std::move(arrays.off_diagonal));
   return result;
 }
 
@@ -159,13 +88,6 @@ nb::dict structure(const Handle& handle) {
   result["indices"] = to_numpy(std::move(found.entries));
   result["level_widths"] = to_numpy(std::move(found.level_widths));
   return result;
-}
-
-Transposition transposition(const std::string& trans) {
-  if (trans == "N") return Transposition::none;
-  if (trans == "T") return Transposition::transposed;
-  if (trans == "H") return Transposition::adjoint;
-  throw InputError("trans has to be 'N', 'T' or 'H'");
 }
 
 /// @param M factors that precondition a Krylov method, or null
@@ -201,7 +123,7 @@ void solve_parts(const Handle& handle, const Input& B, const Output& X, const st
 /// Status after a factorization of A, or of A + diag(shift).
 std::string factorize(const Handle& handle, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
                       const Input& indices, const Input& data, const std::optional<Input>& shift) {
-  const MatrixArrays A = matrix_arrays(handle, shape, indptr, indices, data);
+  const MatrixArrays A = matrix_of(handle, shape, indptr, indices, data);
   if (shift) check_shift(handle, *shift, A);
   return std::string(to_string(handle.use([&](Solver& solver) {
     if (shift) {
@@ -386,7 +308,7 @@ void bind_solver(nb::module_& m) {
           "analyze",
           [](const Handle& h, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
              const Input& indices, const Input& data) {
-            const MatrixArrays A = matrix_arrays(h, shape, indptr, indices, data);
+            const MatrixArrays A = matrix_of(h, shape, indptr, indices, data);
             h.use([&](Solver& s) { s.analyze(A); });
           },
           "shape"_a, "indptr"_a, "indices"_a, "data"_a)
@@ -400,7 +322,10 @@ void bind_solver(nb::module_& m) {
           "forecast",
           [](const Handle& h, int n_rhs) { return h.use([&](Solver& s) { return s.forecast(n_rhs); }); },
           "n_rhs"_a)
-      .def("new_like", &new_like, "b"_a)
+      .def(
+          "new_like",
+          [](const Handle& h, const Input& B) { return new_like(h.scalar_dtype(), h.scalar_bytes(), B); },
+          "b"_a)
       .def("factors", &factors)
       .def("structure", &structure)
       .def("precondition_by", [](const Handle& h, nb::callable function) {
@@ -432,6 +357,40 @@ void bind_errors() {
 
 }  // namespace
 
+MatrixArrays matrix_arrays(const std::string& scalar, const nb::dlpack::dtype& scalar_dtype,
+                           const std::string& ordinal, std::pair<std::int64_t, std::int64_t> shape,
+                           const Input& row_map, const Input& entries, const Input& values) {
+  const bool wide = row_map.dtype() == nb::dtype<std::int64_t>();
+  if (!wide) require_type(row_map, "indptr", nb::dtype<std::int32_t>(), "int32 or int64");
+  require_type(entries, "indices", ordinal == "int32" ? nb::dtype<std::int32_t>() : nb::dtype<std::int64_t>(),
+               ordinal);
+  require_type(values, "data", scalar_dtype, scalar);
+  const bool on_device = is_on_device(values.device_type());
+  const auto require = [&](const Input& array, const char* name) {
+    if (array.ndim() != 1 || (array.shape(0) > 1 && array.stride(0) != 1))
+      throw InputError(std::string(name) + ": one contiguous dimension is wanted");
+    if (is_on_device(array.device_type()) != on_device)
+      throw InputError(std::string(name) + ": it is not where data is");
+  };
+  require(row_map, "indptr");
+  require(entries, "indices");
+  require(values, "data");
+  if (static_cast<std::int64_t>(row_map.shape(0)) != shape.first + 1)
+    throw InputError("indptr: it has " + std::to_string(row_map.shape(0)) + " elements, but A has " +
+                     std::to_string(shape.first) + " rows");
+  if (entries.shape(0) != values.shape(0)) throw InputError("indices and data differ in length");
+  return {shape.first,    shape.second, static_cast<std::int64_t>(values.shape(0)),
+          row_map.data(), wide,         entries.data(),
+          values.data(),  on_device};
+}
+
+Transposition transposition(const std::string& trans) {
+  if (trans == "N") return Transposition::none;
+  if (trans == "T") return Transposition::transposed;
+  if (trans == "H") return Transposition::adjoint;
+  throw InputError("trans has to be 'N', 'T' or 'H'");
+}
+
 std::function<void(const Event&)> observer_of(const nb::object& log) {
   if (log.is_none()) return {};
   // The object must be destroyed while the GIL is held.
@@ -462,6 +421,10 @@ NB_MODULE(_core, m) {
   bind_errors();
   bind_report(m);
   bind_solver(m);
+  bind_batches(m);
+#ifdef LUTRA_HAS_XLA
+  bind_xla(m);
+#endif
 #ifdef LUTRA_HAS_MPI
   bind_ranks(m);
 #endif

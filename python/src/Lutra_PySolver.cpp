@@ -5,48 +5,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
-#include "Lutra_BuiltTypes.hpp"
-#include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_MethodOptions.hpp"
+#include "Lutra_PySpace.hpp"
 #include "Lutra_Solver.hpp"
 #include "Lutra_SparseILU.hpp"
 
 namespace lutra::Python {
 namespace {
-
-/// The default execution space of Kokkos, or that of the host if Lutra was built without it.
-using Space = std::conditional_t<Impl::is_built_space<Kokkos::DefaultExecutionSpace>,
-                                 Kokkos::DefaultExecutionSpace, Kokkos::DefaultHostExecutionSpace>;
-using Memory = Space::memory_space;
-constexpr bool on_host = Impl::is_host_space<Space>;
-
-/// A separate instance for each solver, so that several can work at the same time.
-Space new_instance() {
-  return Kokkos::Experimental::partition_space(Space(), 1).front();
-}
-
-template <class Scalar>
-constexpr ScalarType scalar_type =
-    sizeof(RealOf<Scalar>) == 4 ? (ScalarTraits<Scalar>::is_complex ? ScalarType::c64 : ScalarType::f32)
-                                : (ScalarTraits<Scalar>::is_complex ? ScalarType::c128 : ScalarType::f64);
-/// The array as elements of T, which must be aligned for T.
-template <class T>
-T* elements(const char* name, const void* data) {
-  if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0)
-    throw InputError(std::string(name) + ": the array is not aligned to " + std::to_string(alignof(T)) +
-                     " bytes; pass a copy");
-  return const_cast<T*>(static_cast<const T*>(data));
-}
-
-/// The memory of Python arrays, as seen from the space of the solver.
-void require_reachable(const char* name, bool on_device) {
-  if (on_device && on_host)
-    throw InputError(std::string(name) + ": the array is on a device, but Lutra works with " + backend() +
-                     " here");
-}
 
 /// Calls `action` with a matrix for the solver: Views of the arrays of the caller, or a HostMatrix if the
 /// space cannot access them.
@@ -77,13 +46,6 @@ void with_matrix(const MatrixArrays& A, OrdinalType columns, const Action& actio
   };
   if (columns == OrdinalType::int32) return with_columns(int());
   with_columns(std::int64_t());
-}
-
-/// A copy of a host array in the memory of the solver.
-template <class T>
-auto to_memory(const T* array, std::size_t size) {
-  return Kokkos::create_mirror_view_and_copy(Memory(),
-                                             Kokkos::View<const T*, Kokkos::HostSpace>(array, size));
 }
 
 template <class Scalar>
@@ -143,11 +105,6 @@ FactorArrays to_arrays(const FactorValues<Scalar>& factors) {
   arrays.diagonal = to_scalar_vector(factors.diagonal);
   arrays.off_diagonal = to_scalar_vector(factors.off_diagonal);
   return arrays;
-}
-
-/// @throws CancelledError if a call was stopped
-void complete(Status status) {
-  if (status == Status::cancelled) throw CancelledError();
 }
 
 /// Factors of A + diag(shift) for Views. It is never called with a HostMatrix.
@@ -345,6 +302,25 @@ class MethodSolver final : public SolverOf<lutra::Solver<Scalar, Space>, Scalar>
   }
 };
 
+template <class Scalar>
+std::unique_ptr<Solver> make_typed(const Impl::MethodOptions& options, OrdinalType columns) {
+  if (options.is_incomplete()) return std::make_unique<IluSolverOf<Scalar>>(options.ilu_options(), columns);
+  return std::make_unique<MethodSolver<Scalar>>(options.solver_options(), columns);
+}
+
+bool started_here = false;  // Kokkos, by start_kokkos
+
+using BytesOnDevice = Kokkos::View<unsigned char*, Memory>;
+using ConstBytesOnDevice = Kokkos::View<const unsigned char*, Memory>;
+
+/// Words in which two arrays differ.
+struct DifferentWords {
+  const std::uint32_t *one, *other;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const { count += one[i] != other[i]; }
+};
+
+}  // namespace
+
 Impl::MethodOptions parse_options(const std::string& method, const Options& options) {
   Impl::MethodOptions result(method);
   for (const auto& [name, value] : options.named) {
@@ -363,16 +339,6 @@ Impl::MethodOptions parse_options(const std::string& method, const Options& opti
   result.set_permutation(options.user_permutation);
   return result;
 }
-
-template <class Scalar>
-std::unique_ptr<Solver> make_typed(const Impl::MethodOptions& options, OrdinalType columns) {
-  if (options.is_incomplete()) return std::make_unique<IluSolverOf<Scalar>>(options.ilu_options(), columns);
-  return std::make_unique<MethodSolver<Scalar>>(options.solver_options(), columns);
-}
-
-bool started_here = false;  // Kokkos, by start_kokkos
-
-}  // namespace
 
 std::unique_ptr<Solver> make_solver(const std::string& method, ScalarType scalar, OrdinalType ordinal,
                                     const Options& options) {
@@ -421,6 +387,36 @@ void* allocate(std::size_t bytes) {
 
 void deallocate(void* memory) noexcept {
   if (Kokkos::is_initialized()) Kokkos::kokkos_free<Memory>(memory);
+}
+
+void set_to_nan(void* memory, std::size_t bytes, bool on_device) {
+  constexpr unsigned char quiet = 0xff;  // in all bytes of a number of IEEE 754
+  if (!on_device) {
+    std::memset(memory, quiet, bytes);
+    return;
+  }
+  Kokkos::deep_copy(BytesOnDevice(static_cast<unsigned char*>(memory), bytes), quiet);
+}
+
+void copy_bytes(void* to, const void* from, std::size_t bytes, bool on_device) {
+  if (!on_device) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    return;
+  }
+  Kokkos::deep_copy(BytesOnDevice(static_cast<unsigned char*>(to), bytes),
+                    ConstBytesOnDevice(static_cast<const unsigned char*>(from), bytes));
+}
+
+bool are_same_bytes(const void* one, const void* other, std::size_t bytes, bool on_device) {
+  if (!on_device) return bytes == 0 || std::memcmp(one, other, bytes) == 0;
+  const DifferentWords count{static_cast<const std::uint32_t*>(one),
+                             static_cast<const std::uint32_t*>(other)};
+  std::int64_t differ = 0;
+  Kokkos::parallel_reduce("lutra::python::are_same_bytes",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+                              0, static_cast<std::int64_t>(bytes / sizeof(std::uint32_t))),
+                          count, differ);
+  return differ == 0;
 }
 
 }  // namespace lutra::Python

@@ -120,6 +120,11 @@ bool has_device();
 /// Memory of the device. After Kokkos has ended `deallocate` does nothing.
 void* allocate(std::size_t bytes);
 void deallocate(void* memory) noexcept;
+// Bytes in memory of the solvers, or of the host. All fence.
+/// NaN in numbers of any type.
+void set_to_nan(void* memory, std::size_t bytes, bool on_device = true);
+void copy_bytes(void* to, const void* from, std::size_t bytes, bool on_device);
+bool are_same_bytes(const void* one, const void* other, std::size_t bytes, bool on_device);
 
 }  // namespace lutra::Python
 

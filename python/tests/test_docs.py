@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the examples in docstrings and in docs/python.md."""
+"""Runs the examples in docstrings and in docs/python.md and docs/gradients.md."""
 
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import pkgutil
 import unittest
 from importlib import import_module
@@ -11,16 +12,27 @@ from pathlib import Path
 
 import lutra
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
+PAGES = Path(__file__).resolve().parents[2] / "docs"
+
+
+def is_usable(module: str) -> bool:
+    """Whether the package that a module of lutra serves is there."""
+    if module == "jax" and not hasattr(lutra._core, "xla_handlers"):
+        return False
+    return module not in ("torch", "jax") or importlib.util.find_spec(module) is not None
 
 
 def load_tests(loader: unittest.TestLoader, tests: unittest.TestSuite, pattern: str | None) -> unittest.TestSuite:
     for module in pkgutil.iter_modules(lutra.__path__):
-        if module.name not in ("_core", "mpi"):  # mpi needs mpi4py, and has no examples to run
+        if module.name not in ("_core", "mpi") and is_usable(module.name):  # mpi has no examples to run
             tests.addTests(doctest.DocTestSuite(import_module(f"lutra.{module.name}")))
     tests.addTests(doctest.DocTestSuite(lutra))
-    if PAGE.exists():
-        tests.addTests(doctest.DocFileSuite(str(PAGE), module_relative=False))
+    pages = [PAGES / "python.md"]
+    if is_usable("torch") and is_usable("jax"):
+        pages.append(PAGES / "gradients.md")
+    for page in pages:
+        if page.exists():
+            tests.addTests(doctest.DocFileSuite(str(page), module_relative=False))
     return tests
 
 

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""N-1 contingency analysis: the Newton power flows of all outages as batches of systems with one pattern.
+
+Each line or transformer of a network of pandapower is taken out in turn. A Newton step of all outages that have not
+converged is one batch: an outage only changes values, and where it removes an entry it leaves an explicit zero. An
+outage that cuts off a part of the network makes its system singular; the status of the system tells, and the outage is
+masked from then on. The same flows are computed one by one, and some of them by pandapower, and compared.
+
+    pip install pandapower ./python
+    python python/examples/contingency.py --case case1354pegase
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandapower
+import pandapower.networks
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+import lutra
+
+TOLERANCE = 1e-10  # of the power mismatch, per unit
+
+
+class Grid(NamedTuple):
+    """A network, per unit, with its admittances on a fixed pattern that includes the diagonal."""
+
+    Y: sp.csr_matrix
+    power: np.ndarray  # [buses] injected
+    start: np.ndarray  # [buses] voltages
+    pv: np.ndarray  # buses with given voltage magnitude
+    pq: np.ndarray
+    outages: list[tuple[str, int, np.ndarray, np.ndarray]]  # table, index, positions in Y.data, changes there
+
+
+class Jacobian:
+    """The Jacobian of the power mismatch on one pattern: which derivative each entry is."""
+
+    def __init__(self, grid: Grid) -> None:
+        n = grid.Y.shape[0]
+        self.rows = np.repeat(np.arange(n), np.diff(grid.Y.indptr))
+        self.columns = grid.Y.indices
+        self.diagonal = np.flatnonzero(self.rows == self.columns)
+        angle, magnitude = np.concatenate([grid.pv, grid.pq]), grid.pq
+        self.unknowns = angle, magnitude
+        at_angle, at_magnitude = np.full(n, -1), np.full(n, -1)
+        at_angle[angle] = np.arange(len(angle))
+        at_magnitude[magnitude] = len(angle) + np.arange(len(magnitude))
+        rows, columns, sources = [], [], []
+        # Active power has the rows of angles, reactive power those of magnitudes.
+        for source, (row_of, column_of) in enumerate(
+            [(at_angle, at_angle), (at_angle, at_magnitude), (at_magnitude, at_angle), (at_magnitude, at_magnitude)]
+        ):
+            row, column = row_of[self.rows], column_of[self.columns]
+            used = np.flatnonzero((row >= 0) & (column >= 0))
+            rows.append(row[used])
+            columns.append(column[used])
+            sources.append(source * len(self.rows) + used)
+        size = len(angle) + len(magnitude)
+        order = np.lexsort((np.concatenate(columns), np.concatenate(rows)))
+        self.source = np.concatenate(sources)[order]  # of each entry in [∂P/∂θ, ∂P/∂V, ∂Q/∂θ, ∂Q/∂V]
+        counts = np.bincount(np.concatenate(rows), minlength=size)
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+        indices = np.concatenate(columns)[order].astype(np.int32)
+        self.pattern = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(size, size))
+
+    def currents(self, Y: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """[outages × buses] from admittances [outages × entries] and voltages [outages × buses]."""
+        return np.add.reduceat(Y * V[:, self.columns], np.searchsorted(self.rows, np.arange(V.shape[1])), axis=1)
+
+    def values(self, Y: np.ndarray, V: np.ndarray, current: np.ndarray) -> np.ndarray:
+        """[outages × entries] of the Jacobian."""
+        unit = V / np.abs(V)
+        by_magnitude = V[:, self.rows] * np.conj(Y * unit[:, self.columns])
+        by_angle = -1j * V[:, self.rows] * np.conj(Y * V[:, self.columns])
+        by_magnitude[:, self.diagonal] += np.conj(current) * unit
+        by_angle[:, self.diagonal] += 1j * V * np.conj(current)
+        derivatives = (by_angle.real, by_magnitude.real, by_angle.imag, by_magnitude.imag)
+        return np.concatenate(derivatives, axis=1)[:, self.source]
+
+    def mismatch(self, power: np.ndarray, V: np.ndarray, current: np.ndarray) -> np.ndarray:
+        """[outages × unknowns]"""
+        angle, magnitude = self.unknowns
+        missing = V * np.conj(current) - power
+        return np.concatenate([missing.real[:, angle], missing.imag[:, magnitude]], axis=1)
+
+    def corrected(self, V: np.ndarray, change: np.ndarray) -> np.ndarray:
+        angle, magnitude = self.unknowns
+        theta, size = np.angle(V), np.abs(V)
+        theta[:, angle] -= change[:, : len(angle)]
+        size[:, magnitude] -= change[:, len(angle) :]
+        return size * np.exp(1j * theta)
+
+
+def read_grid(net: Any) -> Grid:
+    """Admittances, injections and outages of a network after a power flow of pandapower."""
+    inside = net._ppc["internal"]
+    n = inside["Ybus"].shape[0]
+    Y = sp.csr_matrix(inside["Ybus"] + sp.csr_matrix((np.zeros(n), (np.arange(n), np.arange(n)))))
+    Y.sum_duplicates()
+    to_internal = net._ppc["internal"]["branch"][:, :2].real.astype(int)
+    rows = np.repeat(np.arange(n), np.diff(Y.indptr))
+    position = {(i, j): p for p, (i, j) in enumerate(zip(rows.tolist(), Y.indices.tolist()))}
+    in_service = np.flatnonzero(net._ppc["branch"][:, 10].real > 0)  # the internal branches are these
+    internal_of = {int(branch): k for k, branch in enumerate(in_service)}
+    outages = []
+    for table in ("line", "trafo"):
+        first, last = net._pd2ppc_lookups["branch"].get(table, (0, 0))
+        for index, branch in zip(net[table].index, range(first, last)):
+            k = internal_of.get(branch)
+            if k is None:
+                continue
+            i, j = to_internal[k]
+            own = inside["Yf"][k].toarray().ravel(), inside["Yt"][k].toarray().ravel()
+            where = np.array([position[i, i], position[i, j], position[j, i], position[j, j]])
+            outages.append((table, int(index), where, -np.array([own[0][i], own[0][j], own[1][i], own[1][j]])))
+    return Grid(Y, inside["Sbus"], inside["V"], inside["pv"], inside["pq"], outages)
+
+
+def all_at_once(grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int) -> tuple[np.ndarray, list[str], float]:
+    """Voltages [outages × buses], the status of each outage, and the seconds of the linear systems."""
+    V = np.tile(grid.start, (len(Y), 1))
+    state = np.full(len(Y), "no convergence", dtype=object)
+    active = np.ones(len(Y), dtype=bool)
+    batch: lutra.BatchedLU | None = None
+    seconds = 0.0
+    for _ in range(iterations):
+        current = jacobian.currents(Y, V)
+        F = jacobian.mismatch(grid.power, V, current)
+        done = active & (np.abs(F).max(axis=1) < TOLERANCE)
+        state[done] = "converged"
+        active &= ~done
+        if not active.any():
+            break
+        values = jacobian.values(Y, V, current)
+        begin = time.perf_counter()
+        if batch is None:
+            A = jacobian.pattern.copy()
+            A.data = values[0]
+            batch = lutra.BatchedLU(A, values, mask=active, on_failure="ignore")
+        else:
+            batch.refactor(values, mask=active)
+        change = batch.solve(F)
+        seconds += time.perf_counter() - begin
+        cut = active & np.isnan(change[:, 0])
+        state[cut] = [batch.statuses[k].replace("_", " ") for k in np.flatnonzero(cut)]
+        active &= ~cut
+        V[active] = jacobian.corrected(V[active], change[active])
+    return V, state.tolist(), seconds
+
+
+def one_by_one(
+    grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int, state: list[str]
+) -> tuple[np.ndarray, float]:
+    """The same for outages that have converged, with `refactor` and `solve` of one matrix at a time."""
+    V = np.tile(grid.start, (len(Y), 1))
+    A = jacobian.pattern.copy()
+    lu: lutra.LU | None = None
+    seconds = 0.0
+    for k in np.flatnonzero(np.array(state) == "converged"):
+        for _ in range(iterations):
+            own, admittances = V[k : k + 1], Y[k : k + 1]
+            current = jacobian.currents(admittances, own)
+            F = jacobian.mismatch(grid.power, own, current)
+            if np.abs(F).max() < TOLERANCE:
+                break
+            A.data = jacobian.values(admittances, own, current)[0]
+            begin = time.perf_counter()
+            if lu is None:
+                lu = lutra.splu(A)
+            else:
+                lu.refactor(A)
+            change = lu.solve(F[0])
+            seconds += time.perf_counter() - begin
+            V[k] = jacobian.corrected(own, change[None])[0]
+    return V, seconds
+
+
+def islands(grid: Grid, Y: np.ndarray) -> np.ndarray:
+    """Whether an outage cuts off buses, by its graph alone."""
+    found = np.zeros(len(Y), dtype=bool)
+    for k, row in enumerate(Y):
+        graph = sp.csr_matrix((np.abs(row), grid.Y.indices, grid.Y.indptr), shape=grid.Y.shape, copy=True)
+        graph.eliminate_zeros()
+        found[k] = connected_components(graph, directed=False)[0] > 1
+    return found
+
+
+def by_pandapower(net: Any, grid: Grid, outage: int) -> np.ndarray:
+    """Voltages [buses of the grid] that pandapower finds."""
+    table, index = grid.outages[outage][:2]
+    net[table].loc[index, "in_service"] = False
+    try:
+        pandapower.runpp(net, init="dc", numba=False, tolerance_mva=1e-9, max_iteration=20)
+        return np.array(net._ppc["internal"]["V"])
+    finally:
+        net[table].loc[index, "in_service"] = True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--case", default="case118", help="a network of pandapower.networks")
+    parser.add_argument("--outages", type=int, default=10**6, help="at most")
+    parser.add_argument("--iterations", type=int, default=12, help="of Newton, at most")
+    parser.add_argument("--check", type=int, default=5, help="outages that pandapower computes too")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of pandapower
+    net = getattr(pandapower.networks, options.case)()
+    pandapower.runpp(net, init="dc", numba=False, tolerance_mva=1e-9)
+    grid = read_grid(net)
+    jacobian = Jacobian(grid)
+    outages = grid.outages[: options.outages]
+    Y = np.tile(grid.Y.data, (len(outages), 1))
+    for k, (_, _, where, change) in enumerate(outages):
+        np.add.at(Y[k], where, change)
+    Y[np.abs(Y) < 1e-13 * np.abs(grid.Y.data).max()] = 0  # what the outage removes
+    batched, state, batch_seconds = all_at_once(grid, jacobian, Y, options.iterations)
+    single, single_seconds = one_by_one(grid, jacobian, Y, options.iterations, state)
+    converged = np.array(state) == "converged"
+    cut = islands(grid, Y)
+    singular = np.array(["singular" in text for text in state])
+    print(
+        f"{options.case}: {grid.Y.shape[0]} buses, systems of {jacobian.pattern.shape[0]} rows, {len(outages)} outages"
+    )
+    print(f"converged {converged.sum()}, singular {singular.sum()} (cut off buses: {cut.sum()}),", end=" ")
+    print(f"no convergence {len(outages) - converged.sum() - singular.sum()}")
+    difference = np.abs(batched - single)[converged].max()
+    print(f"linear systems: one by one {single_seconds:.3f} s, as batches {batch_seconds:.3f} s;", end=" ")
+    print(f"largest difference of a voltage {difference:.1e}")
+    known = 0.0
+    for k in np.flatnonzero(converged & ~cut)[:: max(1, len(outages) // max(1, options.check))]:
+        known = max(known, np.abs(by_pandapower(net, grid, k) - batched[k]).max())
+    print(f"largest difference from pandapower {known:.1e}")
+    return int(difference > 1e-10 or known > 1e-10 or bool((cut != singular).any()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
