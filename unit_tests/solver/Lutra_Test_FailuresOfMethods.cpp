@@ -4,6 +4,7 @@
 #include "Lutra_FailingAllocations.hpp"
 #include "Lutra_FailingKernels.hpp"
 #include "Lutra_FailureCases.hpp"
+#include "Lutra_HostProduct.hpp"
 #include "Lutra_Solver.hpp"
 #include "Lutra_SparseILU.hpp"
 
@@ -34,6 +35,14 @@ const FailureSystems& circuit() {
 const FailureSystems& kkt() {
   static const FailureSystems systems = generated_systems("kkt", 150);
   return systems;
+}
+
+/// Bytes of the product buffers of host threads beyond the first, for a new factorization beside a former
+/// one.
+std::size_t bytes_of_more_threads() {
+  if (!lutra::Impl::is_host_space<FailureSpace>) return 0;
+  const auto more = static_cast<std::size_t>(FailureSpace().concurrency() - 1);
+  return 2 * more * lutra::Impl::product_buffer * sizeof(RealOf<FailureScalar>);
 }
 
 template <class Failing, class Set>
@@ -72,7 +81,7 @@ void check_lu_methods(const Failing& failing, long most) {
   check_lu(failing, grid(), most, [&](LuOptions& o) {
     fronts(o);
     o.ordering = Ordering::metis;
-    o.memory_limit = 8000000;
+    o.memory_limit = 8000000 + bytes_of_more_threads();
   });
 }
 

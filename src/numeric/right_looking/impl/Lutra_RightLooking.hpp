@@ -93,23 +93,44 @@ struct RightLookingLevel {
 // Threads per team on a device. Most columns of sparse factors update few others.
 inline constexpr int device_team_threads = 128;
 
+/// What a factorization has done to its values: one reduction of both. Kokkos ends the program where it finds
+/// no memory for the label of the fence after a reduction to several variables.
+template <class Scalar, class ValueView, class FlagView>
+struct OutcomeReduction {
+  struct value_type {
+    double largest;
+    std::int64_t perturbed;
+  };
+  ValueView values;
+  FlagView flags;  ///< of the pivots; there are at least as many values
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t p, value_type& found) const {
+    const bool finite = ScalarTraits<Scalar>::is_finite(values(p));
+    const double size = finite ? static_cast<double>(ScalarTraits<Scalar>::magnitude(values(p)))
+                               : Kokkos::Experimental::infinity_v<double>;
+    if (size > found.largest) found.largest = size;
+    if (p < static_cast<std::int64_t>(flags.extent(0))) found.perturbed += flags(p);
+  }
+  KOKKOS_FUNCTION void init(value_type& found) const { found = {0, 0}; }
+  KOKKOS_FUNCTION void join(value_type& found, const value_type& other) const {
+    found.largest = Kokkos::max(found.largest, other.largest);
+    found.perturbed += other.perturbed;
+  }
+};
+
 /// Largest magnitude in the factors, infinity if one is not finite, and the number of perturbed pivots. Waits
 /// once.
 template <class Scalar, class ExecutionSpace, class ValueView, class FlagView>
 RightLookingLuOutcome outcome_of(const ExecutionSpace& exec, const ValueView& values, const FlagView& flags) {
-  RightLookingLuOutcome outcome;
-  const auto n = static_cast<std::int64_t>(flags.extent(0));
+  using Reduction = OutcomeReduction<Scalar, ValueView, FlagView>;
+  typename Reduction::value_type found{0, 0};
   Kokkos::parallel_reduce(
       "lutra::numeric::outcome",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(values.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t p, double& most, std::int64_t& count) {
-        const bool finite = ScalarTraits<Scalar>::is_finite(values(p));
-        const double size = finite ? static_cast<double>(ScalarTraits<Scalar>::magnitude(values(p)))
-                                   : Kokkos::Experimental::infinity_v<double>;
-        if (size > most) most = size;
-        if (p < n) count += flags(p);  // there are at least n values, the pivots
-      },
-      Kokkos::Max<double>(outcome.largest), outcome.perturbed);
+      Reduction{values, flags}, found);
+  RightLookingLuOutcome outcome;
+  outcome.largest = found.largest;
+  outcome.perturbed = found.perturbed;
   outcome.finite = Kokkos::isfinite(outcome.largest);
   return outcome;
 }
