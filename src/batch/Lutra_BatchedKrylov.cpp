@@ -58,17 +58,18 @@ std::int64_t first_not_finite(const ExecutionSpace& exec, const Block& block, co
   return first;
 }
 
-/// Copies one column of a block, or values: to(i, s) of the systems that are read, and zeros.
+/// Copies a window of one column of a block, or of values: the systems that are read, and zeros.
 template <class From, class Rows, class Flags>
 struct ReadSystems {
   From from;  ///< [rows × K]
-  Rows to;    ///< [rows × columns]
+  Rows to;    ///< [rows × window]
   Flags is_read;
+  std::int64_t first;  ///< system of the window's first column
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
     using Scalar = typename Rows::value_type;
     const auto columns = static_cast<std::int64_t>(to.extent(1));
     const std::int64_t i = t / columns, s = t % columns;
-    to(i, s) = is_read(s) != 0 ? Scalar(from(i, s)) : Scalar(0);
+    to(i, s) = is_read(first + s) != 0 ? Scalar(from(i, first + s)) : Scalar(0);
   }
 };
 /// Copies the vectors of the systems that are written.
@@ -77,10 +78,11 @@ struct WriteSystems {
   Rows from;
   To to;
   Flags is_written;
+  std::int64_t first;
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
     const auto columns = static_cast<std::int64_t>(from.extent(1));
     const std::int64_t i = t / columns, s = t % columns;
-    if (is_written(s) != 0) to(i, s) = from(i, s);
+    if (is_written(first + s) != 0) to(i, first + s) = from(i, s);
   }
 };
 
@@ -231,7 +233,7 @@ void BatchIteration<Scalar, ExecutionSpace>::start(std::size_t count, std::vecto
 template <class Scalar, class ExecutionSpace>
 void BatchIteration<Scalar, ExecutionSpace>::compute_preconditioners() {
   if (m_options.preconditioning == Preconditioning::jacobi)
-    for_numbers("lutra::batch::diagonals", n(),
+    for_numbers("lutra::batch::diagonals", n(), m_columns,
                 InvertDiagonals<Scalar, Memory>{m_pattern, m_values, m_diagonal});
   if (!m_own) return;
   const Values own(m_values.data(), Kokkos::LayoutStride(m_values.extent(0), m_columns, count(), 1));
@@ -265,8 +267,8 @@ Status BatchIteration<Scalar, ExecutionSpace>::factorize(const Values& values, c
     return report_failure(
         [&] {
           start(values.extent(1), std::move(active));
-          for_numbers("lutra::batch::load", m_values.extent(0),
-                      ReadSystems<Values, Rows, Flags>{values, m_values, is_read});
+          for_numbers("lutra::batch::load", m_values.extent(0), m_columns,
+                      ReadSystems<Values, Rows, Flags>{values, m_values, is_read, 0});
           compute_preconditioners();
           m_exec.fence("lutra::batch: preconditioners are complete");
           m_is_factorized = true;
@@ -298,51 +300,115 @@ void BatchIteration<Scalar, ExecutionSpace>::check_solve(const ConstBlock& B, co
                      std::to_string(n()) + " and " + std::to_string(count()));
 }
 
-/// Has products and preconditioners skip the other systems.
+/// Has products and preconditioners skip the other systems of the window.
 template <class Scalar, class ExecutionSpace>
 void BatchIteration<Scalar, ExecutionSpace>::set_running(std::span<const char> running) {
-  std::vector<char> flags(m_columns, 0);
-  for (std::size_t k = 0; k < count(); ++k) {
-    flags[k] = m_solved[k] != 0 && running[k] != 0 ? 1 : 0;
-    m_is_running_on_host(k) = flags[k] != 0;
+  std::vector<char> flags(m_width, 0);
+  for (std::size_t s = 0; s < m_width && m_first + s < count(); ++s) {
+    flags[s] = m_solved[m_first + s] != 0 && running[s] != 0 ? 1 : 0;
+    m_is_running_on_host(m_first + s) = flags[s] != 0;
   }
-  Kokkos::deep_copy(m_exec, m_is_running,
-                    Kokkos::View<const char*, Kokkos::HostSpace>(flags.data(), m_columns));
+  Kokkos::deep_copy(m_exec, Kokkos::subview(m_is_running, std::pair(std::size_t(0), m_width)),
+                    Kokkos::View<const char*, Kokkos::HostSpace>(flags.data(), m_width));
   m_exec.fence("lutra::batch: flags are copied");
 }
 
+/// Systems whose vectors stay in the cache, in whole groups. On devices all.
 template <class Scalar, class ExecutionSpace>
-void BatchIteration<Scalar, ExecutionSpace>::reserve_vectors() {
-  if (m_iteration && m_iteration->size() == n() && m_iteration->columns() == m_columns) return;
-  m_exec.fence("lutra::batch: former vectors are freed");
-  m_iteration.reset();
-  m_B = m_X = {};
-  m_is_running = {};
-  m_vectors_memory = MemoryReservation(m_budget);
-  for (Rows* block : {&m_B, &m_X})
-    *block = m_vectors_memory.template allocate<Rows>(m_exec, "lutra::batch::vectors", n(), m_columns);
-  m_is_running = m_vectors_memory.template allocate<Flags>(m_exec, "lutra::batch::flags", m_columns);
-  m_iteration = make_batched_iteration<Scalar>(
-      m_exec, m_options.method, n(), m_columns, m_options.restart, m_budget,
-      {.is_batch = true, .tell = [this](std::span<const char> running) { set_running(running); }});
+std::size_t BatchIteration<Scalar, ExecutionSpace>::systems_in_cache() const {
+  if (!is_host_space<ExecutionSpace>) return m_columns;
+  constexpr std::size_t cache = std::size_t(1) << 19;  // of each thread
+  constexpr std::size_t group = lanes_in_group<Scalar, ExecutionSpace>;
+  const std::size_t vectors = m_options.method == KrylovMethod::gmres
+                                  ? 8 + static_cast<std::size_t>(std::min(m_options.restart, 24))
+                                  : 10;
+  const auto threads = static_cast<std::size_t>(m_exec.concurrency());
+  const std::size_t bytes = std::max<std::size_t>(1, n() * vectors * group * sizeof(Scalar));
+  return std::clamp(threads * cache / bytes * group, std::min(group, m_columns), m_columns);
 }
 
 template <class Scalar, class ExecutionSpace>
+void BatchIteration<Scalar, ExecutionSpace>::allocate_vectors(std::size_t window) {
+  m_iteration.reset();
+  m_B = m_X = m_wide = m_window_values = {};
+  m_is_running = {};
+  m_vectors_memory = MemoryReservation(m_budget);
+  for (Rows* block : {&m_B, &m_X})
+    *block = m_vectors_memory.template allocate<Rows>(m_exec, "lutra::batch::vectors", n(), window);
+  if (window < m_columns)
+    m_window_values = m_vectors_memory.template allocate<Rows>(
+        m_exec, "lutra::batch::values", static_cast<std::size_t>(m_pattern.nnz()), window);
+  if (window < m_columns && (m_own || m_foreign))
+    m_wide = m_vectors_memory.template allocate<Rows>(m_exec, "lutra::batch::vectors", n(), m_columns);
+  m_is_running = m_vectors_memory.template allocate<Flags>(m_exec, "lutra::batch::flags", window);
+  m_iteration = make_batched_iteration<Scalar>(
+      m_exec, m_options.method, n(), window, m_options.restart, m_budget,
+      {.is_batch = true, .tell = [this](std::span<const char> running) { set_running(running); }});
+}
+
+/// For windows as large as memory permits; a shorter restart of GMRES is the last resort.
+template <class Scalar, class ExecutionSpace>
+void BatchIteration<Scalar, ExecutionSpace>::reserve_vectors() {
+  constexpr std::size_t group = lanes_in_group<Scalar, ExecutionSpace>;
+  const bool has_workspace = m_wide.extent(0) > 0 || (m_iteration && m_iteration->columns() == m_columns);
+  if (m_iteration && m_iteration->size() == n() && (has_workspace || !(m_own || m_foreign))) return;
+  m_exec.fence("lutra::batch: former vectors are freed");
+  for (std::size_t window = systems_in_cache();; window = (window / group + 1) / 2 * group) {
+    try {
+      allocate_vectors(window);
+      if (window <= group || m_options.method != KrylovMethod::gmres ||
+          m_iteration->max_steps() == m_options.restart)
+        return;
+    } catch (const OutOfMemoryError&) {
+      if (window <= group) throw;
+    }
+  }
+}
+
+/// The matrices of the present window, with their values beside one another.
+template <class Scalar, class ExecutionSpace>
 auto BatchIteration<Scalar, ExecutionSpace>::matrix(Transposition op) -> BatchRows<Scalar, Memory> {
-  if (op == Transposition::none) return {m_pattern, {}, m_values, false, m_is_running};
+  Rows values = m_values;
+  if (m_width < m_columns) {
+    const auto first = static_cast<std::int64_t>(m_first), width = static_cast<std::int64_t>(m_width);
+    values = Rows(m_window_values.data(), m_values.extent(0), m_width);
+    for_numbers("lutra::batch::values", values.extent(0), m_width,
+                CopyWindow<Rows>{m_values, values, first, 0, width});
+  }
+  if (op == Transposition::none) return {m_pattern, {}, values, false, m_is_running};
   if (!m_has_transposed) m_transposed = transpose(m_exec, m_pattern, m_budget);
   m_has_transposed = true;
-  return {m_transposed.pattern, m_transposed.source, m_values, op == Transposition::adjoint, m_is_running};
+  return {m_transposed.pattern, m_transposed.source, values, op == Transposition::adjoint, m_is_running};
 }
 
 template <class Scalar, class ExecutionSpace>
 auto BatchIteration<Scalar, ExecutionSpace>::preconditioner()
     -> std::unique_ptr<Preconditioner<Scalar, ExecutionSpace>> {
   if (m_options.preconditioning == Preconditioning::jacobi)
-    return std::make_unique<BatchDiagonals<Scalar, ExecutionSpace>>(m_diagonal);
+    return std::make_unique<BatchDiagonals<Scalar, ExecutionSpace>>(m_diagonal, m_first);
   if (!m_own && !m_foreign) return nullptr;
-  return std::make_unique<BatchFactors<Scalar, ExecutionSpace>>(m_own ? *m_own : *m_foreign,
-                                                                m_is_running_on_host, !m_own);
+  return std::make_unique<BatchFactors<Scalar, ExecutionSpace>>(
+      m_own ? *m_own : *m_foreign, m_is_running_on_host, !m_own, m_wide, m_first);
+}
+
+/// Solves for one right-hand side of the systems of the present window.
+template <class Scalar, class ExecutionSpace>
+template <class Column, class ConstColumn>
+void BatchIteration<Scalar, ExecutionSpace>::solve_window(const Operator& A, ApproximateInverse* M,
+                                                          const ConstColumn& b, const Column& x,
+                                                          const Flags& is_solved, Transposition op) {
+  const auto first = static_cast<std::int64_t>(m_first);
+  const Rows B(m_B.data(), n(), m_width), X(m_X.data(), n(), m_width);
+  for_numbers("lutra::batch::read", n(), m_width,
+              ReadSystems<ConstColumn, Rows, Flags>{b, B, is_solved, first});
+  if (m_options.start_from_x) {
+    for_numbers("lutra::batch::read", n(), m_width, ReadSystems<Column, Rows, Flags>{x, X, is_solved, first});
+  } else {
+    Kokkos::deep_copy(m_exec, X, Scalar(0));
+  }
+  record(m_iteration->solve(m_exec, A, M, op, B, X, m_options));
+  for_numbers("lutra::batch::write", n(), m_width, WriteSystems<Rows, Column, Flags>{X, x, is_solved, first});
+  set_running(std::vector<char>(m_width, 0));
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -352,29 +418,23 @@ void BatchIteration<Scalar, ExecutionSpace>::solve_all(const ConstBlock& B, cons
   reserve_vectors();
   MemoryReservation scratch(m_budget);
   const Flags is_solved = upload_flags(scratch, m_solved);
-  const BatchOperator<Scalar, ExecutionSpace> A(matrix(op));
-  const auto M = preconditioner();
-  for (std::size_t c = 0; c < B.extent(1); ++c) {
-    const auto b = column_of(B, c);
-    const auto x = column_of(X, c);
-    for_numbers("lutra::batch::read", n(), ReadSystems<decltype(b), Rows, Flags>{b, m_B, is_solved});
-    if (m_options.start_from_x) {
-      for_numbers("lutra::batch::read", n(), ReadSystems<decltype(x), Rows, Flags>{x, m_X, is_solved});
-    } else {
-      Kokkos::deep_copy(m_exec, m_X, Scalar(0));
-    }
-    record(m_iteration->solve(m_exec, A, M.get(), op, m_B, m_X, m_options));
-    for_numbers("lutra::batch::write", n(), WriteSystems<Rows, decltype(x), Flags>{m_X, x, is_solved});
+  for (m_first = 0; m_first < m_columns; m_first += m_iteration->columns()) {
+    m_width = std::min(m_iteration->columns(), m_columns - m_first);
+    const Operator A(matrix(op));
+    const auto M = preconditioner();
+    for (std::size_t c = 0; c < B.extent(1); ++c)
+      solve_window(A, M.get(), column_of(B, c), column_of(X, c), is_solved, op);
   }
   m_exec.fence("lutra::batch: X is complete");
 }
 
-/// Joins the outcomes of one right-hand side into those of the systems.
+/// Joins the outcomes of one right-hand side and window into those of the systems.
 template <class Scalar, class ExecutionSpace>
 void BatchIteration<Scalar, ExecutionSpace>::record(const std::vector<KrylovOutcome>& outcomes) {
-  for (std::size_t k = 0; k < count(); ++k) {
+  for (std::size_t s = 0; s < outcomes.size() && m_first + s < count(); ++s) {
+    const std::size_t k = m_first + s;
     if (m_solved[k] == 0) continue;
-    const KrylovOutcome& of = outcomes[k];
+    const KrylovOutcome& of = outcomes[s];
     Status& status = m_report.statuses[k];
     const Status found = to_status(of.stop);
     if (status == Status::not_solved || severity(found) > severity(status)) status = found;

@@ -13,7 +13,8 @@
 
 namespace lutra::Impl {
 
-/// State of a BatchedKrylov. Column s of each block belongs to system s. Systems that are masked, or whose
+/// State of a BatchedKrylov. The iteration goes over windows on the batch: on hosts as many systems as the
+/// cache holds vectors of, on devices all, or as many as memory holds. Systems that are masked, or whose
 /// preconditioner failed, and columns that fill the last group have zeros as right-hand sides, and are done
 /// before the first iteration.
 template <class Scalar, class ExecutionSpace>
@@ -43,6 +44,8 @@ class BatchIteration {
  private:
   using Rows = DenseRows<Scalar, Memory>;
   using Flags = Kokkos::View<char*, Memory>;
+  using Operator = BatchOperator<Scalar, ExecutionSpace>;
+  using ApproximateInverse = Preconditioner<Scalar, ExecutionSpace>;
 
   std::unique_ptr<Batch> analyze_preconditioner(const Matrix& A) const;
   void check_values(const Values& values, const Flags& is_read) const;
@@ -53,16 +56,21 @@ class BatchIteration {
   void compute_preconditioners();
   void reserve_vectors();
   void set_running(std::span<const char> running);
+  std::size_t systems_in_cache() const;
+  void allocate_vectors(std::size_t window);
   BatchRows<Scalar, Memory> matrix(Transposition op);
   std::unique_ptr<Preconditioner<Scalar, ExecutionSpace>> preconditioner();
   void solve_all(const ConstBlock& B, const Block& X, Transposition op);
+  template <class Column, class ConstColumn>
+  void solve_window(const Operator& A, ApproximateInverse* M, const ConstColumn& b, const Column& x,
+                    const Flags& is_solved, Transposition op);
   void record(const std::vector<KrylovOutcome>& outcomes);
   void finish_report();
   std::size_t n() const { return static_cast<std::size_t>(m_pattern.n_rows); }
   std::size_t count() const { return static_cast<std::size_t>(m_report.systems); }
   template <class Kernel>
-  void for_numbers(const char* label, std::size_t rows, const Kernel& kernel) const {
-    launch_lanes(m_exec, label, static_cast<std::int64_t>(rows * m_columns), kernel);
+  void for_numbers(const char* label, std::size_t rows, std::size_t columns, const Kernel& kernel) const {
+    launch_lanes(m_exec, label, static_cast<std::int64_t>(rows * columns), kernel);
   }
 
   KrylovSolverOptions m_options;
@@ -88,9 +96,12 @@ class BatchIteration {
   Rows m_diagonal;             ///< [n × columns] inverse, for Preconditioning::jacobi
   MemoryReservation m_values_memory;
 
-  std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> m_iteration;
-  Rows m_B, m_X;       ///< [n × columns] one right-hand side of all systems
-  Flags m_is_running;  ///< [columns] what products process
+  std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> m_iteration;  ///< for the columns of a window
+  std::size_t m_first = 0, m_width = 0;  ///< first system of the present window, and its columns
+  Rows m_B, m_X;                         ///< [n × window] one right-hand side
+  Rows m_window_values;                  ///< [nnz × window] of A; empty if a window has all
+  Rows m_wide;         ///< [n × columns] workspace of preconditioners by factors; empty if a window has all
+  Flags m_is_running;  ///< [window] what products process
   Kokkos::View<bool*, Kokkos::HostSpace> m_is_running_on_host;  ///< [K]
   MemoryReservation m_vectors_memory;
 };

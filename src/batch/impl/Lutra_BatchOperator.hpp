@@ -10,8 +10,9 @@
 #include "Lutra_LaneSums.hpp"
 #include "Lutra_ThreadLane.hpp"
 
-// Matrices and preconditioners of a batch as a Krylov method sees them: column s of a block is the vector of
-// system s. Blocks have `lanes_of(K)` columns, so that each is processed with the same instructions.
+// Matrices and preconditioners of a batch as a Krylov method sees them. Its blocks are a window on the batch:
+// column s is the vector of system first + s. Windows have whole groups, so that each column is processed
+// with the same instructions.
 
 namespace lutra::Impl {
 
@@ -29,7 +30,7 @@ struct BatchRows {
   Kokkos::View<const Offset*, Memory> source;   ///< [nnz] entry of A of each entry; empty: its own
   DenseRows<Scalar, Memory> values;             ///< [nnz × columns] of A
   bool conjugate = false;
-  Kokkos::View<const char*, Memory> is_running;  ///< [columns]; others are skipped
+  Kokkos::View<const char*, Memory> is_running;  ///< [window]; others are skipped
 };
 
 /// Row i of Y = op(A)·X for `Lanes` neighbouring systems.
@@ -109,10 +110,12 @@ struct MultiplyDiagonals {
   using Rows = DenseRows<Scalar, Memory>;
   Rows inverse, B, X;
   bool conjugate;
+  std::int64_t first;  ///< system of the first column of B and X
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
     const auto columns = static_cast<std::int64_t>(X.extent(1));
     const std::int64_t i = t / columns, s = t % columns;
-    const Scalar factor = conjugate ? ScalarTraits<Scalar>::conjugate(inverse(i, s)) : inverse(i, s);
+    const Scalar factor =
+        conjugate ? ScalarTraits<Scalar>::conjugate(inverse(i, first + s)) : inverse(i, first + s);
     X(i, s) = factor * B(i, s);
   }
 };
@@ -124,14 +127,27 @@ class BatchDiagonals final : public Preconditioner<Scalar, ExecutionSpace> {
   using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
   using Memory = typename ExecutionSpace::memory_space;
 
-  explicit BatchDiagonals(Rows inverse) : m_inverse(std::move(inverse)) {}
+  BatchDiagonals(Rows inverse, std::size_t first)
+      : m_inverse(std::move(inverse)), m_first(static_cast<std::int64_t>(first)) {}
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     launch_lanes(exec, "lutra::batch::jacobi", static_cast<std::int64_t>(X.extent(0) * X.extent(1)),
-                 MultiplyDiagonals<Scalar, Memory>{m_inverse, B, X, op == Transposition::adjoint});
+                 MultiplyDiagonals<Scalar, Memory>{m_inverse, B, X, op == Transposition::adjoint, m_first});
   }
 
  private:
   Rows m_inverse;
+  std::int64_t m_first;
+};
+
+/// to(i, to_first + s) = from(i, from_first + s) for the columns of a window.
+template <class Rows>
+struct CopyWindow {
+  Rows from, to;
+  std::int64_t from_first, to_first, columns;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const std::int64_t i = t / columns, s = t % columns;
+    to(i, to_first + s) = from(i, from_first + s);
+  }
 };
 
 /// Factors of a batch as preconditioners of its systems.
@@ -142,28 +158,49 @@ class BatchFactors final : public Preconditioner<Scalar, ExecutionSpace> {
   using Batch = BatchedNumeric<Scalar, ExecutionSpace>;
   using Mask = Kokkos::View<const bool*, Kokkos::HostSpace>;
 
-  /// @param is_running [K] on the host, may change between calls
+  /// @param is_running [K] on the host, false outside of the window; may change between calls
   /// @param is_foreign M may lack factors of some systems, and may work on another instance
-  BatchFactors(Batch& M, Mask is_running, bool is_foreign)
-      : m_M(M), m_is_running(std::move(is_running)), m_is_foreign(is_foreign) {}
+  /// @param wide       [n × systems] workspace; empty if the window is the whole batch
+  /// @param first      system of the first column of the window
+  BatchFactors(Batch& M, Mask is_running, bool is_foreign, Rows wide, std::size_t first)
+      : m_M(M),
+        m_is_running(std::move(is_running)),
+        m_is_foreign(is_foreign),
+        m_wide(std::move(wide)),
+        m_first(static_cast<std::int64_t>(first)) {}
   std::int64_t size() const override { return m_M.rows(); }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
-    if (m_is_foreign) {
-      if (B.data() != X.data()) Kokkos::deep_copy(exec, X, B);  // systems without factors keep it
-      exec.fence("lutra::batch: vectors are complete");
+    if (m_wide.extent(0) > 0) {
+      copy(exec, B, m_wide, 0, m_first, X.extent(1));
+      apply_wide(exec, op, m_wide, m_wide);
+      copy(exec, m_wide, X, m_first, 0, X.extent(1));
+    } else {
+      if (m_is_foreign && B.data() != X.data()) Kokkos::deep_copy(exec, X, B);
+      apply_wide(exec, op, m_is_foreign ? X : B, X);
     }
-    using Layout = Kokkos::LayoutStride;
+  }
+
+ private:
+  static void copy(const ExecutionSpace& exec, const Rows& from, const Rows& to, std::int64_t from_first,
+                   std::int64_t to_first, std::size_t columns) {
+    launch_lanes(exec, "lutra::batch::copy_window", static_cast<std::int64_t>(from.extent(0) * columns),
+                 CopyWindow<Rows>{from, to, from_first, to_first, static_cast<std::int64_t>(columns)});
+  }
+  /// Systems without factors keep their X, which is B.
+  void apply_wide(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) {
+    if (m_is_foreign) exec.fence("lutra::batch: vectors are complete");
     const std::size_t n = B.extent(0), columns = B.extent(1);
-    const Layout layout(n, columns, 1, n * columns, m_is_running.extent(0), 1);
+    const Kokkos::LayoutStride layout(n, columns, 1, n * columns, m_is_running.extent(0), 1);
     m_M.apply(typename Batch::const_block_type(B.data(), layout),
               typename Batch::block_type(X.data(), layout), op,
               typename Batch::mask_type(m_is_running.data(), m_is_running.extent(0)));
   }
 
- private:
   Batch& m_M;
   Mask m_is_running;
   bool m_is_foreign;
+  Rows m_wide;
+  std::int64_t m_first;
 };
 
 }  // namespace lutra::Impl
