@@ -152,13 +152,15 @@ struct LaneFactorization {
   template <int Count>
   LUTRA_LANE_FUNCTION void subtract_entries(Offset first, const int* target, const Value& factor,
                                             Offset q) const {
+    int to[Count];
     Value a[Count], u[Count];
     for (int c = 0; c < Count; ++c) {
-      a[c] = Lanes::load(values, first + (target[c] < 0 ? 0 : target[c]));
+      to[c] = target[c];
+      a[c] = Lanes::load(values, first + (to[c] < 0 ? 0 : to[c]));
       u[c] = Lanes::load(values, q + c);
     }
     for (int c = 0; c < Count; ++c)
-      if (target[c] >= 0) Lanes::store(values, first + target[c], Lanes::minus_product(a[c], factor, u[c]));
+      if (to[c] >= 0) Lanes::store(values, first + to[c], Lanes::minus_product(a[c], factor, u[c]));
   }
   LUTRA_LANE_FUNCTION void pivot(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
     const Value computed = Lanes::load(values, at.diagonal[i]);
