@@ -148,6 +148,101 @@ BatchLevels<typename ExecutionSpace::memory_space> group_levels(const ExecutionS
   return result;
 }
 
+/// First of the levels from which on all are narrow.
+std::size_t first_narrow_level(const std::vector<std::int64_t>& begin) {
+  std::size_t first = begin.size() - 1;
+  while (first > 0 && begin[first] - begin[first - 1] < wide_level_rows) --first;
+  return first;
+}
+
+/// Steps of one row with the launches that can do them: a step (i, k) needs that row k is complete, and that
+/// l_ik has all its updates. These come from steps (i, j), u_jk ≠ 0, and in an unsymmetric pattern row j may
+/// be of a later level than row k. No step waits for a row later than the last one that row i needs.
+class StepLaunches {
+ public:
+  StepLaunches(const HostLists& lists, const std::vector<Ordinal>& level, Ordinal first_level)
+      : m_lists(lists), m_level(level), m_first_level(first_level), m_launch(at(lists.n), 0) {}
+
+  /// Calls visit(launch, step) for the entries (i, k) of L, k ascending.
+  template <class Visit>
+  void for_row(Ordinal i, const Visit& visit) {
+    const auto column = [&](Offset step) {
+      return at((m_lists.symmetric ? m_lists.column_rows : m_lists.entries)[at(step)]);
+    };
+    for_steps(m_lists, i, [&](Offset step, Offset, Offset) {
+      const std::size_t k = column(step);
+      m_launch[k] = std::max(m_level[k] - m_first_level + 1, Ordinal(0));
+    });
+    for_steps(m_lists, i, [&](Offset step, Offset first, Offset end) {
+      const Ordinal launch = m_launch[column(step)];
+      visit(launch, step);
+      if (m_lists.symmetric) return;  // levels ascend along rows of U
+      for (Offset q = first; q < end && m_lists.entries[at(q)] < i; ++q) {
+        Ordinal& other = m_launch[at(m_lists.entries[at(q)])];
+        other = std::max(other, launch);
+      }
+    });
+  }
+
+ private:
+  const HostLists& m_lists;
+  const std::vector<Ordinal>& m_level;
+  Ordinal m_first_level;
+  std::vector<Ordinal> m_launch;  ///< [n] of the step of each column in L(i); others have no meaning
+};
+
+/// A step of row `row`; step −1: its start.
+struct NarrowStep {
+  Ordinal launch, row;
+  Offset step;
+};
+
+/// By launches, then by levels of rows; those of a row in the order in which it has to do them.
+std::vector<NarrowStep> sort_narrow_steps(const HostLists& lists, const std::vector<Ordinal>& level,
+                                          Ordinal first_level) {
+  std::vector<NarrowStep> steps;
+  StepLaunches launches(lists, level, first_level);
+  for (Ordinal i = 0; i < lists.n; ++i) {
+    if (level[at(i)] < first_level) continue;
+    steps.push_back({0, i, -1});
+    launches.for_row(i, [&](Ordinal launch, Offset step) { steps.push_back({launch, i, step}); });
+  }
+  std::ranges::stable_sort(
+      steps, {}, [&](const NarrowStep& step) { return std::pair(step.launch, level[at(step.row)]); });
+  return steps;
+}
+
+template <class ExecutionSpace>
+BatchFanOut<typename ExecutionSpace::memory_space> fan_out(const ExecutionSpace& exec, const HostLists& lists,
+                                                           const std::vector<Ordinal>& level,
+                                                           const std::vector<std::int64_t>& begin,
+                                                           MemoryReservation& keep) {
+  BatchFanOut<typename ExecutionSpace::memory_space> result;
+  result.first_level = first_narrow_level(begin);
+  const auto first_level = static_cast<Ordinal>(result.first_level);
+  result.begin.assign(begin.size() - result.first_level, 0);
+  std::vector<Ordinal> rows;
+  std::vector<Offset> steps_of, steps;
+  std::vector<char> is_last;
+  Ordinal launch = -1;  // of the last part
+  for (const NarrowStep& next : sort_narrow_steps(lists, level, first_level)) {
+    if (next.launch != launch || next.row != rows.back()) {
+      launch = next.launch;
+      rows.push_back(next.row);
+      steps_of.push_back(static_cast<Offset>(steps.size()));
+      is_last.push_back(level[at(next.row)] == first_level + launch ? 1 : 0);
+      result.begin[at(launch) + 1] = static_cast<std::int64_t>(rows.size());
+    }
+    if (next.step >= 0) steps.push_back(next.step);
+  }
+  steps_of.push_back(static_cast<Offset>(steps.size()));
+  result.rows = upload(exec, keep, "lutra::batch::rows of parts", rows);
+  result.steps_of = upload(exec, keep, "lutra::batch::first steps of parts", steps_of);
+  result.steps = upload(exec, keep, "lutra::batch::steps", steps);
+  result.is_last = upload(exec, keep, "lutra::batch::last parts", is_last);
+  return result;
+}
+
 template <class Scalar, class ExecutionSpace>
 void find_levels(const ExecutionSpace& exec, const HostLists& lists,
                  BatchPattern<Scalar, ExecutionSpace>& pattern) {
@@ -166,6 +261,7 @@ void find_levels(const ExecutionSpace& exec, const HostLists& lists,
       raise(upper[at(i)], upper[at(lists.entries[at(p)])]);
   pattern.lower = group_levels(exec, lower, pattern.keep);
   pattern.upper = group_levels(exec, upper, pattern.keep);
+  pattern.fan_out = fan_out(exec, lists, lower, pattern.lower.begin, pattern.keep);
 }
 
 /// @throws InputError unless a batch can factorize it

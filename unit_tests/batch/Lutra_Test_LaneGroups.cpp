@@ -22,7 +22,7 @@ struct Run {
 
   Run(const lutra::Impl::BatchPattern<Scalar, Space>& pattern, const BatchArray<Types>& values,
       const BatchArray<Types>& B, Transposition op)
-      : X(n, n_rhs, K, Storage::interleaved), R(n, n_rhs, K, Storage::interleaved) {
+      : X(B.extents[0], n_rhs, K, Storage::interleaved), R(B.extents[0], n_rhs, K, Storage::interleaved) {
     std::vector<std::int64_t> systems;
     for (std::size_t k = 0; k < K; ++k) systems.push_back(static_cast<std::int64_t>(k));
     while (systems.size() % Groups::size != 0) systems.push_back(K - 1);
@@ -59,7 +59,8 @@ void compare(const lutra::Impl::BatchPattern<typename Types::Scalar, typename Ty
              Transposition op) {
   using Scalar = typename Types::Scalar;
   using Space = typename Types::Space;
-  const auto B = random_block<Types>(n, n_rhs, K, Storage::one_after_other);
+  const auto B =
+      random_block<Types>(static_cast<std::size_t>(matrix.n_rows), n_rhs, K, Storage::one_after_other);
   const Run<Types, lutra::Impl::HostLaneGroups<Scalar, Space>> host(pattern, values, B, op);
   const Run<Types, lutra::Impl::DeviceLaneGroups<Scalar, Space>> device(pattern, values, B, op);
   const double epsilon = static_cast<double>(epsilon_of<Scalar>);
@@ -120,6 +121,7 @@ auto for_complex(const lutra::Impl::BatchPattern<double, Space>& real, bool herm
   result.entry_of = real.entry_of;
   result.lower = real.lower;
   result.upper = real.upper;
+  result.fan_out = real.fan_out;
   result.keep = real.keep;
   return result;
 }
@@ -175,6 +177,11 @@ TEMPLATE_LIST_TEST_CASE("batch: lanes of threads and of registers agree for LU",
     for (const Transposition op : {Transposition::none, Transposition::transposed, Transposition::adjoint})
       for (const bool with_targets : {true, false})
         compare<TestType>(matrix, values, lutra::Impl::for_batch(LuOptions()), op, with_targets);
+    const auto wide = permuted_matrix<HostMatrix<Scalar>>(300, 2.5, random);  // has levels of 64 rows
+    const auto of_wide = perturbed_values<TestType>(wide, K, Storage::interleaved);
+    for (const bool with_targets : {true, false})
+      compare<TestType>(wide, of_wide, lutra::Impl::for_batch(LuOptions()), Transposition::none,
+                        with_targets);
   }
 }
 

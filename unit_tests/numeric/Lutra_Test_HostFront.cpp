@@ -268,8 +268,9 @@ TEMPLATE_LIST_TEST_CASE("fronts factorized by host threads agree with plain elim
   using Real = RealOf<Scalar>;
   std::mt19937 random(5);
   const Kokkos::DefaultHostExecutionSpace exec;
+  const int threads = lutra::Impl::threads_of(exec);
   const Kokkos::View<Real*, Kokkos::HostSpace> buffers(
-      "buffers", static_cast<std::size_t>(exec.concurrency()) * lutra::Impl::product_buffer);
+      "buffers", static_cast<std::size_t>(threads) * lutra::Impl::product_buffer);
   for (const auto& [size, pivots] : std::vector<std::pair<int, int>>{
            {1, 1}, {2, 1}, {9, 3}, {31, 8}, {33, 33}, {40, 32}, {77, 1}, {97, 64}, {260, 130}}) {
     auto front = random_front<Scalar>(size, pivots, random);
@@ -287,8 +288,8 @@ TEMPLATE_LIST_TEST_CASE("fronts factorized by host threads agree with plain elim
     compare(got.contribution, expected.contribution);
     CHECK(got.flags == expected.flags);
     // several threads: the same bits
-    const auto shared = factorize(
-        front, lutra::Impl::SharedLoop<Real, Kokkos::DefaultHostExecutionSpace>{exec, buffers.data()});
+    const auto shared = factorize(front, lutra::Impl::SharedLoop<Real, Kokkos::DefaultHostExecutionSpace>{
+                                             exec, threads, buffers.data(), {}});
     CHECK(shared.lower == got.lower);
     CHECK(shared.upper == got.upper);
     CHECK(shared.contribution == got.contribution);

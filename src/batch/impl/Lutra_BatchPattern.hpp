@@ -17,6 +17,23 @@ struct BatchLevels {
   Kokkos::View<const Ordinal*, Memory> rows{};  ///< [n]
 };
 
+/// How devices factorize the last levels of rows once all of these are narrow: steps of a row, which are
+/// entries of its L, are divided among launches, so that a row does not wait for the whole of another one.
+///
+///     launch 0      every narrow row: A, and the steps that need rows of wide levels only
+///     launch l > 0  every row with steps that had to wait for rows of narrow level l − 1
+///
+/// The launch of the last steps of a row completes it. Orders depend on the pattern alone.
+template <class Memory>
+struct BatchFanOut {
+  std::size_t first_level = 0;                     ///< of the narrow ones; levels before it are wide
+  std::vector<std::int64_t> begin;                 ///< [launches + 1] first part of each launch
+  Kokkos::View<const Ordinal*, Memory> rows{};     ///< [parts] row of each part
+  Kokkos::View<const Offset*, Memory> steps_of{};  ///< [parts + 1] first step of each part
+  Kokkos::View<const Offset*, Memory> steps{};     ///< entries of L as in LaneLists::targets_of
+  Kokkos::View<const char*, Memory> is_last{};     ///< [parts] whether the row is complete then
+};
+
 /// What all systems of a batch share, from the analysis of one of them: the pattern of L + U, and lists that
 /// replace all searches. It never changes.
 template <class Scalar, class ExecutionSpace>
@@ -42,8 +59,13 @@ struct BatchPattern {
   /// Levels of solves with L (also of the factorization) and with U, for devices. Transposed solves take
   /// them in reverse.
   BatchLevels<Memory> lower, upper;
+  BatchFanOut<Memory> fan_out;  ///< the last of the levels `lower`
   MemoryReservation keep;
 };
+
+/// Levels with fewer rows are narrow. A GPU of 132 multiprocessors holds about 8000 warps, 64 rows of 1000
+/// systems are 2000: fewer do not hide the latency of loads.
+inline constexpr std::int64_t wide_level_rows = 64;
 
 /// Builds the lists on the host. O(multiply-adds) with lists of targets. Fences.
 /// @throws InputError for analyses that a batch does not support (BatchedNumeric); OutOfMemoryError

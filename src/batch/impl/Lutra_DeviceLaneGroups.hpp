@@ -91,13 +91,10 @@ class DeviceLaneGroups {
                   m_factors.data(),
                   m_inverse.data(),
                   static_cast<Real>(perturbation),
-                  nullptr,
                   {f, f + slots, f + 2 * slots, f + 3 * slots, f + 4 * slots, f + 5 * slots, f + 6 * slots}};
     launch<typename Kernel::Largest>("lutra::batch::largest", slots * m_pattern.n, kernel);
-    for_levels(m_pattern.lower, false, [&](const Ordinal* rows, std::int64_t count) {
-      kernel.rows = rows;
-      launch<typename Kernel::Level>("lutra::batch::factorize", slots * count, kernel);
-    });
+    factorize_wide_levels(kernel);
+    factorize_narrow_levels(kernel);
     const auto host = to_host<double>(m_exec, m_found);
     for (std::size_t s = 0; s < found.size(); ++s) found[s] = finding(host, s, found.size());
   }
@@ -176,6 +173,30 @@ class DeviceLaneGroups {
   void launch(const char* label, std::int64_t count, const Kernel& kernel) const {
     using Policy = Kokkos::RangePolicy<ExecutionSpace, Tag, Kokkos::IndexType<std::int64_t>>;
     if (count > 0) Kokkos::parallel_for(label, Policy(m_exec, 0, count), kernel);
+  }
+  void factorize_wide_levels(FactorizeLanes<Scalar> kernel) const {
+    const auto& levels = m_pattern.lower;
+    for (std::size_t l = 0; l < m_pattern.fan_out.first_level; ++l) {
+      kernel.rows = levels.rows.data() + levels.begin[l];
+      launch<typename FactorizeLanes<Scalar>::Level>(
+          "lutra::batch::factorize", kernel.slots * (levels.begin[l + 1] - levels.begin[l]), kernel);
+    }
+  }
+  void factorize_narrow_levels(FactorizeLanes<Scalar> kernel) const {
+    const auto& parts = m_pattern.fan_out;
+    kernel.steps = parts.steps.data();
+    for (std::size_t l = 0; l + 1 < parts.begin.size(); ++l) {
+      const std::int64_t first = parts.begin[l], count = parts.begin[l + 1] - first;
+      kernel.rows = parts.rows.data() + first;
+      kernel.steps_of = parts.steps_of.data() + first;
+      kernel.is_last = parts.is_last.data() + first;
+      const char* const label = "lutra::batch::factorize narrow levels";
+      if (l == 0) {
+        launch<typename FactorizeLanes<Scalar>::First>(label, kernel.slots * count, kernel);
+      } else {
+        launch<typename FactorizeLanes<Scalar>::Next>(label, kernel.slots * count, kernel);
+      }
+    }
   }
   /// Calls visit(rows, count) for each level.
   template <class Visit>

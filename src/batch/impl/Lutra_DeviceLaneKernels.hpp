@@ -79,13 +79,16 @@ struct DeviceFindings {
   Real *largest, *factor, *factor_l, *pivot, *poison, *perturbed, *negative;
 };
 
-/// Factorization of groups: rows of one level, or the largest entries before it.
+/// Factorization of groups: the largest entries before it, rows of one wide level, or parts of rows of narrow
+/// levels (BatchFanOut).
 template <class Scalar>
 struct FactorizeLanes {
   using Lane = ThreadLane<Scalar>;
   using Real = RealOf<Scalar>;
   struct Largest {};
   struct Level {};
+  struct First {};
+  struct Next {};
 
   LaneLists lists;
   const Real* row_scale;
@@ -95,8 +98,13 @@ struct FactorizeLanes {
   Scalar* values;
   Scalar* inverse;
   Real perturbation;
-  const Ordinal* rows;  ///< of the level
   DeviceFindings<Real> found;
+  const Ordinal* rows = nullptr;  ///< of the level, or of the parts
+
+  // Only for parts:
+  const Offset* steps_of = nullptr;  ///< as in BatchFanOut, from the first part of the launch on
+  const Offset* steps = nullptr;     ///< as in BatchFanOut
+  const char* is_last = nullptr;     ///< from the first part of the launch on
 
   KOKKOS_FORCEINLINE_FUNCTION LaneFactorization<Lane> lane(const LaneItem& at) const {
     return {lists,
@@ -113,7 +121,29 @@ struct FactorizeLanes {
   KOKKOS_FUNCTION void operator()(const Level&, const std::int64_t t) const {
     const LaneItem at(t, slots);
     LaneFindings<Lane> own;
-    lane(at).row(rows[at.item], found.largest[at.slot] * perturbation, own);
+    lane(at).row(rows[at.item], threshold(at), own);
+    note(at, own);
+  }
+  KOKKOS_FUNCTION void operator()(const First&, const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    lane(at).start(rows[at.item]);
+    part(at);
+  }
+  KOKKOS_FUNCTION void operator()(const Next&, const std::int64_t t) const { part(LaneItem(t, slots)); }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION Real threshold(const LaneItem& at) const {
+    return found.largest[at.slot] * perturbation;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void part(const LaneItem& at) const {
+    const Ordinal row = rows[at.item];
+    const LaneFactorization<Lane> own = lane(at);
+    LaneFindings<Lane> seen;
+    for (Offset s = steps_of[at.item]; s < steps_of[at.item + 1]; ++s) own.step(row, steps[s], seen);
+    if (is_last[at.item] != 0) own.complete(row, threshold(at), seen);
+    note(at, seen);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void note(const LaneItem& at, const LaneFindings<Lane>& own) const {
     raise_shared(found.factor + at.slot, own.factor);
     raise_shared(found.factor_l + at.slot, own.factor_l);
     if (own.pivot < found.pivot[at.slot]) Kokkos::atomic_min(found.pivot + at.slot, own.pivot);

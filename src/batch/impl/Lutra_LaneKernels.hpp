@@ -18,6 +18,7 @@
 //
 //   Element, Value, Size     stored number, one number per lane, one magnitude per lane
 //   load(base, e), store     entry e of an array
+//   at_once                  multiply-adds whose loads do not wait for one another
 //   is_less(a, b, x, y)      a < b ? x : y, lane by lane
 //
 // Sources compiled for one instruction set include this file, so that everything is a template over Lanes and
@@ -77,49 +78,64 @@ struct LaneFactorization {
   /// Computes row i of L and U from the rows that it needs (up-looking, Davis 2006, chapter 6).
   /// @param threshold smallest magnitude of pivots
   LUTRA_LANE_FUNCTION void row(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
-    const Offset begin = at.row_map[i], end = at.row_map[i + 1];
-    for (Offset q = begin; q < end; ++q) Lanes::store(values, q, Lanes::zero());
+    start(i);
+    if (at.symmetric) {
+      for (Offset s = at.columns.map[i]; s < at.column_diagonal[i]; ++s) subtract_row_above(i, s, found);
+    } else {
+      for (Offset p = at.row_map[i]; p < at.diagonal[i]; ++p) subtract_row_left(i, p, found);
+    }
+    complete(i, threshold, found);
+  }
+
+  // The same in parts, for rows on which threads work by and by.
+
+  /// Row i of the scaled matrix.
+  LUTRA_LANE_FUNCTION void start(Ordinal i) const {
+    for (Offset q = at.row_map[i]; q < at.row_map[i + 1]; ++q) Lanes::store(values, q, Lanes::zero());
     const Ordinal row = at.row_order[i];
     for (Offset p = at.A.map[row]; p < at.A.map[row + 1]; ++p)
       if (at.place[p] >= 0) Lanes::store(values, at.place[p], scaled(p, row_scale[row]));
-    at.symmetric ? subtract_rows_above(i, found) : subtract_rows_left(i, found);
+  }
+  /// Subtracts the multiple of row k of U that belongs to one entry (i, k) of L.
+  /// @param s position of the entry in L + U, or in `columns` if symmetric
+  LUTRA_LANE_FUNCTION void step(Ordinal i, Offset s, LaneFindings<Lanes>& found) const {
+    at.symmetric ? subtract_row_above(i, s, found) : subtract_row_left(i, s, found);
+  }
+  /// The pivot, after all steps.
+  LUTRA_LANE_FUNCTION void complete(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
     pivot(i, threshold, found);
-    for (Offset q = at.diagonal[i] + 1; q < end; ++q) found.note_u(Lanes::max_norm(Lanes::load(values, q)));
+    for (Offset q = at.diagonal[i] + 1; q < at.row_map[i + 1]; ++q)
+      found.note_u(Lanes::max_norm(Lanes::load(values, q)));
   }
 
  private:
-  LUTRA_LANE_FUNCTION void subtract_rows_left(Ordinal i, LaneFindings<Lanes>& found) const {
-    for (Offset p = at.row_map[i]; p < at.diagonal[i]; ++p) {
-      const Ordinal k = at.entries[p];
-      const Value factor = Lanes::product(Lanes::load(values, p), Lanes::load(inverse, k));
-      Lanes::store(values, p, factor);
-      found.note_l(Lanes::max_norm(factor));
-      subtract(i, p, factor, at.diagonal[k] + 1, at.row_map[k + 1]);
-    }
+  LUTRA_LANE_FUNCTION void subtract_row_left(Ordinal i, Offset p, LaneFindings<Lanes>& found) const {
+    const Ordinal k = at.entries[p];
+    const Value factor = Lanes::product(Lanes::load(values, p), Lanes::load(inverse, k));
+    Lanes::store(values, p, factor);
+    found.note_l(Lanes::max_norm(factor));
+    subtract(i, p, factor, at.diagonal[k] + 1, at.row_map[k + 1]);
   }
   /// The same for a symmetric matrix: L(i, k) = U(k, i) / D(k), conjugated if it is Hermitian.
-  LUTRA_LANE_FUNCTION void subtract_rows_above(Ordinal i, LaneFindings<Lanes>& found) const {
-    for (Offset s = at.columns.map[i]; s < at.column_diagonal[i]; ++s) {
-      const Ordinal k = at.columns.entries[s];
-      const Offset p = at.columns.at[s];
-      const Value u = Lanes::conjugated(Lanes::load(values, p), at.hermitian ? Real(-1) : Real(1));
-      const Value factor = Lanes::product(u, Lanes::load(inverse, k));
-      found.note_l(Lanes::max_norm(factor));
-      subtract(i, s, factor, p, at.row_map[k + 1]);
-    }
+  LUTRA_LANE_FUNCTION void subtract_row_above(Ordinal i, Offset s, LaneFindings<Lanes>& found) const {
+    const Ordinal k = at.columns.entries[s];
+    const Offset p = at.columns.at[s];
+    const Value u = Lanes::conjugated(Lanes::load(values, p), at.hermitian ? Real(-1) : Real(1));
+    const Value factor = Lanes::product(u, Lanes::load(inverse, k));
+    found.note_l(Lanes::max_norm(factor));
+    subtract(i, s, factor, p, at.row_map[k + 1]);
   }
   /// Subtracts factor · U(k, ·), entries [begin, end) of L + U, from row i.
   LUTRA_LANE_FUNCTION void subtract(Ordinal i, Offset step, const Value& factor, Offset begin,
                                     Offset end) const {
     const Offset first = at.row_map[i];
     if (at.targets_of != nullptr) {
-      const int* const target = at.targets + at.targets_of[step] - begin;
-      for (Offset q = begin; q < end; ++q) {
-        if (target[q] < 0) continue;
-        const Offset to = first + target[q];
-        Lanes::store(values, to,
-                     Lanes::minus_product(Lanes::load(values, to), factor, Lanes::load(values, q)));
-      }
+      const int* const target = at.targets + at.targets_of[step];
+      constexpr int at_once = Lanes::at_once;
+      Offset q = begin;
+      for (; q + at_once <= end; q += at_once)
+        subtract_entries<at_once>(first, target + (q - begin), factor, q);
+      for (; q < end; ++q) subtract_entries<1>(first, target + (q - begin), factor, q);
       return;
     }
     Offset to = first;
@@ -130,6 +146,21 @@ struct LaneFactorization {
       if (at.entries[to] != at.entries[q]) continue;
       Lanes::store(values, to, Lanes::minus_product(Lanes::load(values, to), factor, Lanes::load(values, q)));
     }
+  }
+  /// Subtracts factor times entries [q, q + Count) of U from those of the row that begins at `first`. All are
+  /// loaded before one is stored; where there is no target the load is of no use.
+  template <int Count>
+  LUTRA_LANE_FUNCTION void subtract_entries(Offset first, const int* target, const Value& factor,
+                                            Offset q) const {
+    int to[Count];
+    Value a[Count], u[Count];
+    for (int c = 0; c < Count; ++c) {
+      to[c] = target[c];
+      a[c] = Lanes::load(values, first + (to[c] < 0 ? 0 : to[c]));
+      u[c] = Lanes::load(values, q + c);
+    }
+    for (int c = 0; c < Count; ++c)
+      if (to[c] >= 0) Lanes::store(values, first + to[c], Lanes::minus_product(a[c], factor, u[c]));
   }
   LUTRA_LANE_FUNCTION void pivot(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
     const Value computed = Lanes::load(values, at.diagonal[i]);

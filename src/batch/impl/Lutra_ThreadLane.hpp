@@ -20,6 +20,7 @@ struct ThreadLane {
   using Value = Scalar;
   using Size = Real;
   static constexpr bool is_complex = ScalarTraits<Scalar>::is_complex;
+  static constexpr int at_once = 4;  // in flight for each thread of a warp
   static constexpr Real huge = Kokkos::Experimental::finite_max_v<Real>;
   static constexpr Real smallest = Kokkos::Experimental::norm_min_v<Real>;
   static constexpr Real infinity = Kokkos::Experimental::infinity_v<Real>;

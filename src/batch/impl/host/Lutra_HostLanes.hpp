@@ -52,6 +52,7 @@ struct HostSizes {
   using Size = Vector;
   static constexpr int lanes = host_lanes<Real>;
   static constexpr bool is_double = sizeof(Real) == 8;
+  static constexpr int at_once = 1;  // processors reorder loads
   static constexpr Real huge = is_double ? Real(1.7976931348623157e308) : Real(3.4028234e38F);
   static constexpr Real smallest = is_double ? Real(2.2250738585072014e-308) : Real(1.17549435e-38F);
   static constexpr Real infinity = Real(__builtin_inf());
