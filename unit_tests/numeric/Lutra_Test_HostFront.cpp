@@ -8,6 +8,7 @@
 #include <string>
 
 #include "Lutra_FrontSchedule.hpp"
+#include "Lutra_HostThreads.hpp"
 #include "Lutra_TestMatrices.hpp"
 
 namespace lutra::Test {
