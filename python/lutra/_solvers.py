@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, overload
 
 import numpy as np
 import scipy.sparse
@@ -15,6 +15,9 @@ from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, w
 from ._core import MemoryForecast, Report
 from ._errors import judge
 from ._options import lists_options, make_solver
+
+if TYPE_CHECKING:
+    from ._batch import BatchedLDLT, BatchedLU
 
 
 class Factors:
@@ -348,8 +351,12 @@ def _batched(method: str, A: Any, values: Any, options: dict[str, Any]) -> Any:
     return getattr(_batch, f"Batched{method}")(A, values, **options)
 
 
+@overload
+def splu(A: Any, batch: None = None, **options: Any) -> LU: ...
+@overload
+def splu(A: Any, batch: Any, **options: Any) -> BatchedLU: ...
 @lists_options(_core.list_options("lu"))
-def splu(A: Any, batch: Any = None, **options: Any) -> Any:
+def splu(A: Any, batch: Any = None, **options: Any) -> LU | BatchedLU:
     """Factorizes a square sparse matrix by LU, or with `batch` many matrices of its pattern.
 
     `A` is a matrix or array of scipy.sparse in any format; csr is not copied. If Lutra is built for the device,
@@ -377,8 +384,12 @@ def splu(A: Any, batch: Any = None, **options: Any) -> Any:
     return LU(A, options) if batch is None else _batched("LU", A, batch, options)
 
 
+@overload
+def ldlt(A: Any, batch: None = None, **options: Any) -> LDLT: ...
+@overload
+def ldlt(A: Any, batch: Any, **options: Any) -> BatchedLDLT: ...
 @lists_options(_core.list_options("ldlt"))
-def ldlt(A: Any, batch: Any = None, **options: Any) -> Any:
+def ldlt(A: Any, batch: Any = None, **options: Any) -> LDLT | BatchedLDLT:
     """Factorizes a symmetric or Hermitian matrix, definite or indefinite, and finds its inertia.
 
     Returns `LDLT`, or with `batch`, the values [systems × entries] of matrices with A's pattern, `BatchedLDLT`.
@@ -394,7 +405,11 @@ def ldlt(A: Any, batch: Any = None, **options: Any) -> Any:
     return LDLT(A, options) if batch is None else _batched("LDLT", A, batch, options)
 
 
-def cholesky(A: Any, batch: Any = None, **options: Any) -> Any:
+@overload
+def cholesky(A: Any, batch: None = None, **options: Any) -> LDLT: ...
+@overload
+def cholesky(A: Any, batch: Any, **options: Any) -> BatchedLDLT: ...
+def cholesky(A: Any, batch: Any = None, **options: Any) -> LDLT | BatchedLDLT:
     """Factorizes a positive definite matrix: L D Lᴴ with a positive diagonal D. Options and `batch` are as in `ldlt`.
 
     Complex matrices must be Hermitian. Raises NotPositiveDefiniteError with the column of the failed pivot.

@@ -166,7 +166,7 @@ class Site(unittest.TestCase):
         page = (self.pages / "api" / "python.md").read_text(encoding="utf-8")
         for heading in ("## splu", "## class Factors", "### Factors.solve", "## class SchurComplement"):
             self.assertIn(f"\n{heading}\n", page)
-        self.assertIn("```python\nsplu(A: Any, **options: Any) -> LU\n```", page)
+        self.assertIn("```python\nsplu(A: Any, batch: Any=None, **options: Any) -> LU | BatchedLU\n```", page)
         self.assertIn("```python\n>>> import numpy", page)
 
 
