@@ -123,7 +123,9 @@ TEMPLATE_LIST_TEST_CASE("batched Krylov: solutions are those of single solvers",
           for (std::size_t c = 0; c < columns; ++c)
             residual = std::max(residual, residual_of(A, B, X, c, k, op));
           CHECK(residual <= 1.001 * tolerance);
-          CHECK(std::abs(report.residuals[k] - residual) <= 1e-3 * tolerance);
+          // the batch computes b - A x in the type of the matrix
+          const double rounding = 10 * static_cast<double>(epsilon_of<Scalar>);
+          CHECK(std::abs(report.residuals[k] - residual) <= 1e-3 * tolerance + rounding);
           CHECK(report.statuses[k] == Status::success);
           if (k >= 5 || op != Transposition::none) continue;
           KrylovSolver<Scalar, Space> single(options);
