@@ -282,21 +282,25 @@ void BatchIteration<Scalar, ExecutionSpace>::allocate_vectors(std::size_t window
       {.is_batch = true, .tell = [this](std::span<const char> running) { set_running(running); }});
 }
 
+/// Half of the groups of a window, at least one.
+template <class Scalar, class ExecutionSpace>
+std::size_t BatchIteration<Scalar, ExecutionSpace>::half(std::size_t window) {
+  constexpr std::size_t group = lanes_in_group<Scalar, ExecutionSpace>;
+  return (window / group + 1) / 2 * group;
+}
+
 /// For windows as large as memory permits; a shorter restart of GMRES is the last resort.
 template <class Scalar, class ExecutionSpace>
-void BatchIteration<Scalar, ExecutionSpace>::reserve_vectors() {
-  constexpr std::size_t group = lanes_in_group<Scalar, ExecutionSpace>;
-  const bool has_workspace = m_wide.extent(0) > 0 || (m_iteration && m_iteration->columns() == m_columns);
-  if (m_iteration && m_iteration->size() == n() && (has_workspace || !(m_own || m_foreign))) return;
+void BatchIteration<Scalar, ExecutionSpace>::reserve_vectors(std::size_t window) {
   m_exec.fence("lutra::batch: former vectors are freed");
-  for (std::size_t window = systems_in_cache();; window = (window / group + 1) / 2 * group) {
+  for (;; window = half(window)) {
     try {
       allocate_vectors(window);
-      if (window <= group || m_options.method != KrylovMethod::gmres ||
+      if (half(window) == window || m_options.method != KrylovMethod::gmres ||
           m_iteration->max_steps() == m_options.restart)
         return;
     } catch (const OutOfMemoryError&) {
-      if (window <= group) throw;
+      if (half(window) == window) throw;
     }
   }
 }
@@ -351,16 +355,30 @@ template <class Scalar, class ExecutionSpace>
 void BatchIteration<Scalar, ExecutionSpace>::solve_all(const ConstBlock& B, const Block& X,
                                                        Transposition op) {
   m_is_running_on_host = decltype(m_is_running_on_host)("lutra::batch::mask", count());
-  reserve_vectors();
+  const bool has_workspace = m_wide.extent(0) > 0 || (m_iteration && m_iteration->columns() == m_columns);
+  if (!m_iteration || m_iteration->size() != n() || (!has_workspace && (m_own || m_foreign)))
+    reserve_vectors(systems_in_cache());
   MemoryReservation scratch(m_budget);
   const Flags is_solved = upload_flags(scratch, m_solved);
-  for (m_first = 0; m_first < m_columns; m_first += m_iteration->columns()) {
+  const auto solve_columns = [&](std::size_t c, std::size_t end) {
     m_width = std::min(m_iteration->columns(), m_columns - m_first);
     const Operator A(matrix(op));
     const auto M = preconditioner();
-    for (std::size_t c = 0; c < B.extent(1); ++c)
-      solve_window(A, M.get(), column_of(B, c), column_of(X, c), is_solved, op);
+    for (; c < end; ++c) solve_window(A, M.get(), column_of(B, c), column_of(X, c), is_solved, op);
+  };
+  m_first = 0;
+  for (bool fits = false; !fits;) {  // the first application of a preconditioner allocates, too
+    try {
+      solve_columns(0, 1);
+      fits = true;
+    } catch (const OutOfMemoryError&) {
+      const std::size_t smaller = m_iteration ? half(m_iteration->columns()) : m_columns;
+      if (!m_iteration || smaller == m_iteration->columns()) throw;
+      reserve_vectors(smaller);
+    }
   }
+  solve_columns(1, B.extent(1));
+  for (m_first = m_width; m_first < m_columns; m_first += m_width) solve_columns(0, B.extent(1));
   m_exec.fence("lutra::batch: X is complete");
 }
 

@@ -56,16 +56,19 @@ TEST_CASE("batched Krylov: a memory limit divides the batch and changes no bit",
       std::vector<int> iterations;
       std::size_t most = 0;
       int divided = 0;
-      for (std::size_t limit = 0;; limit = limit == 0 ? 3 * most : limit / 10 * 9) {
+      for (std::size_t limit = 0;; limit = limit == 0 ? 8 * most : limit / 10 * 9) {
         CAPTURE(limit);
         auto options = options_for(method, kind);
         options.memory_limit = limit;
         BatchedKrylov<Scalar, Type::Space> batch(options);
         BatchArray<Type> X(n, columns, K, Storage::interleaved);
         try {
-          REQUIRE(batch.analyze(on_device<Type>(pattern)) == Status::success);
-          REQUIRE(batch.factorize(values.matrix()) == Status::success);
-          REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+          const Status analyzed = batch.analyze(on_device<Type>(pattern));
+          const Status factorized = batch.factorize(values.matrix());
+          const Status solved = batch.solve(B.view(), X.view());  // not in a macro, which takes exceptions
+          REQUIRE(analyzed == Status::success);
+          REQUIRE(factorized == Status::success);
+          REQUIRE(solved == Status::success);
         } catch (const OutOfMemoryError&) {
           break;
         }
@@ -77,7 +80,7 @@ TEST_CASE("batched Krylov: a memory limit divides the batch and changes no bit",
           continue;
         }
         if (iterations != batch.report().iterations) break;  // GMRES had to shorten its restart
-        if (batch.report().bytes < most / 5 * 4) ++divided;
+        if (batch.report().bytes != most) ++divided;
         CHECK(std::memcmp(whole.data(), X.host.data(), whole.size() * sizeof(Scalar)) == 0);
       }
       CHECK(divided >= 2);

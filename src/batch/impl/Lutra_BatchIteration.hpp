@@ -54,7 +54,8 @@ class BatchIteration {
   Flags upload_flags(MemoryReservation& memory, const std::vector<char>& flags) const;
   void start(std::size_t count, std::vector<char> active);
   void compute_preconditioners();
-  void reserve_vectors();
+  static std::size_t half(std::size_t window);
+  void reserve_vectors(std::size_t window);
   void set_running(std::span<const char> running);
   std::size_t systems_in_cache() const;
   void allocate_vectors(std::size_t window);
