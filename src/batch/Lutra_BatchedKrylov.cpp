@@ -8,6 +8,7 @@
 
 #include "Lutra_BatchEngine.hpp"
 #include "Lutra_BatchIteration.hpp"
+#include "Lutra_BatchWindow.hpp"
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -20,71 +21,6 @@
 namespace lutra {
 namespace Impl {
 namespace {
-
-/// First number of the systems that are read which is not finite, as (system · columns + column) · rows +
-/// row.
-template <class Block, class Flags>
-struct FirstNotFinite {
-  Block block;
-  Flags is_read;
-  KOKKOS_FUNCTION void operator()(const std::int64_t t, std::int64_t& first) const {
-    using Scalar = typename Block::non_const_value_type;
-    // Neighbouring threads have neighbouring numbers in either storage.
-    const auto rows = static_cast<std::int64_t>(block.extent(0)),
-               columns = static_cast<std::int64_t>(block.extent(1));
-    const auto systems = static_cast<std::int64_t>(block.extent(2));
-    const bool interleaved = block.stride(2) < block.stride(0);
-    const std::int64_t s = interleaved ? t % systems : t / (rows * columns);
-    const std::int64_t rest = interleaved ? t / systems : t % (rows * columns);
-    const std::int64_t c = rest / rows, i = rest % rows;
-    if (is_read(s) == 0 || ScalarTraits<Scalar>::is_finite(block(i, c, s))) return;
-    const std::int64_t at = (s * columns + c) * rows + i;
-    if (at < first) first = at;
-  }
-};
-
-constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-
-template <class ExecutionSpace, class Block, class Flags>
-std::int64_t first_not_finite(const ExecutionSpace& exec, const Block& block, const Flags& is_read) {
-  const std::size_t count = block.extent(0) * block.extent(1) * block.extent(2);
-  std::int64_t first = none;
-  if (count == 0) return first;
-  Kokkos::parallel_reduce("lutra::batch::check_numbers",
-                          Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-                              exec, 0, static_cast<std::int64_t>(count)),
-                          FirstNotFinite<Block, Flags>{block, is_read}, Kokkos::Min<std::int64_t>(first));
-  exec.fence("lutra::batch: numbers are checked");
-  return first;
-}
-
-/// Copies a window of one column of a block, or of values: the systems that are read, and zeros.
-template <class From, class Rows, class Flags>
-struct ReadSystems {
-  From from;  ///< [rows × K]
-  Rows to;    ///< [rows × window]
-  Flags is_read;
-  std::int64_t first;  ///< system of the window's first column
-  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
-    using Scalar = typename Rows::value_type;
-    const auto columns = static_cast<std::int64_t>(to.extent(1));
-    const std::int64_t i = t / columns, s = t % columns;
-    to(i, s) = is_read(first + s) != 0 ? Scalar(from(i, first + s)) : Scalar(0);
-  }
-};
-/// Copies the vectors of the systems that are written.
-template <class Rows, class To, class Flags>
-struct WriteSystems {
-  Rows from;
-  To to;
-  Flags is_written;
-  std::int64_t first;
-  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
-    const auto columns = static_cast<std::int64_t>(from.extent(1));
-    const std::int64_t i = t / columns, s = t % columns;
-    if (is_written(first + s) != 0) to(i, first + s) = from(i, s);
-  }
-};
 
 template <class Block>
 auto column_of(const Block& block, std::size_t c) {
@@ -176,10 +112,10 @@ template <class Scalar, class ExecutionSpace>
 void BatchIteration<Scalar, ExecutionSpace>::check_values(const Values& values, const Flags& is_read) const {
   using Layout = Kokkos::LayoutStride;
   const std::size_t nnz = values.extent(0);
-  const ConstBlock block(values.data(),
-                         Layout(nnz, values.stride(0), 1, 1, values.extent(1), values.stride(1)));
+  const ConstBlock block(values.data(), Layout(nnz, values.stride(0), 1, nnz * values.extent(1),
+                                               values.extent(1), values.stride(1)));
   const std::int64_t first = first_not_finite(m_exec, block, is_read);
-  if (first == none) return;
+  if (first == all_finite_numbers) return;
   const Offset p = first % static_cast<std::int64_t>(nnz);
   const auto row = std::upper_bound(m_host_rows.begin(), m_host_rows.end(), p) - 1 - m_host_rows.begin();
   throw InputError(
@@ -192,7 +128,7 @@ template <class Scalar, class ExecutionSpace>
 void BatchIteration<Scalar, ExecutionSpace>::check_block(const char* name, const ConstBlock& block,
                                                          const Flags& is_read) const {
   const std::int64_t first = first_not_finite(m_exec, block, is_read);
-  if (first == none) return;
+  if (first == all_finite_numbers) return;
   const auto rows = static_cast<std::int64_t>(block.extent(0)),
              columns = static_cast<std::int64_t>(block.extent(1));
   throw InputError(std::string(name) + ": " +
@@ -222,11 +158,11 @@ void BatchIteration<Scalar, ExecutionSpace>::start(std::size_t count, std::vecto
   m_values = m_diagonal = {};
   m_columns = 0;
   m_values_memory = MemoryReservation(m_budget);
+  m_columns = columns;
   m_values = m_values_memory.template allocate<Rows>(m_exec, "lutra::batch::values",
-                                                     static_cast<std::size_t>(m_pattern.nnz()), columns);
+                                                     static_cast<std::size_t>(m_pattern.nnz()), pitch());
   if (m_options.preconditioning == Preconditioning::jacobi)
     m_diagonal = m_values_memory.template allocate<Rows>(m_exec, "lutra::batch::diagonals", n(), columns);
-  m_columns = columns;
 }
 
 /// Of the values that were copied. Systems whose preconditioner fails are not solved.
@@ -236,7 +172,7 @@ void BatchIteration<Scalar, ExecutionSpace>::compute_preconditioners() {
     for_numbers("lutra::batch::diagonals", n(), m_columns,
                 InvertDiagonals<Scalar, Memory>{m_pattern, m_values, m_diagonal});
   if (!m_own) return;
-  const Values own(m_values.data(), Kokkos::LayoutStride(m_values.extent(0), m_columns, count(), 1));
+  const Values own(m_values.data(), Kokkos::LayoutStride(m_values.extent(0), m_values.extent(1), count(), 1));
   Kokkos::View<bool*, Kokkos::HostSpace> mask("lutra::batch::mask", count());
   for (std::size_t k = 0; k < count(); ++k) mask(k) = m_active[k] != 0;
   static_cast<void>(m_own->factorize(own, {mask.data(), mask.extent(0)}));
@@ -339,28 +275,32 @@ void BatchIteration<Scalar, ExecutionSpace>::allocate_vectors(std::size_t window
     m_window_values = m_vectors_memory.template allocate<Rows>(
         m_exec, "lutra::batch::values", static_cast<std::size_t>(m_pattern.nnz()), window);
   if (window < m_columns && (m_own || m_foreign))
-    m_wide = m_vectors_memory.template allocate<Rows>(m_exec, "lutra::batch::vectors", n(), m_columns);
+    m_wide = m_vectors_memory.template allocate<Rows>(m_exec, "lutra::batch::vectors", n(), pitch());
   m_is_running = m_vectors_memory.template allocate<Flags>(m_exec, "lutra::batch::flags", window);
   m_iteration = make_batched_iteration<Scalar>(
       m_exec, m_options.method, n(), window, m_options.restart, m_budget,
       {.is_batch = true, .tell = [this](std::span<const char> running) { set_running(running); }});
 }
 
+/// Half of the groups of a window, at least one.
+template <class Scalar, class ExecutionSpace>
+std::size_t BatchIteration<Scalar, ExecutionSpace>::half(std::size_t window) {
+  constexpr std::size_t group = lanes_in_group<Scalar, ExecutionSpace>;
+  return (window / group + 1) / 2 * group;
+}
+
 /// For windows as large as memory permits; a shorter restart of GMRES is the last resort.
 template <class Scalar, class ExecutionSpace>
-void BatchIteration<Scalar, ExecutionSpace>::reserve_vectors() {
-  constexpr std::size_t group = lanes_in_group<Scalar, ExecutionSpace>;
-  const bool has_workspace = m_wide.extent(0) > 0 || (m_iteration && m_iteration->columns() == m_columns);
-  if (m_iteration && m_iteration->size() == n() && (has_workspace || !(m_own || m_foreign))) return;
+void BatchIteration<Scalar, ExecutionSpace>::reserve_vectors(std::size_t window) {
   m_exec.fence("lutra::batch: former vectors are freed");
-  for (std::size_t window = systems_in_cache();; window = (window / group + 1) / 2 * group) {
+  for (;; window = half(window)) {
     try {
       allocate_vectors(window);
-      if (window <= group || m_options.method != KrylovMethod::gmres ||
+      if (half(window) == window || m_options.method != KrylovMethod::gmres ||
           m_iteration->max_steps() == m_options.restart)
         return;
     } catch (const OutOfMemoryError&) {
-      if (window <= group) throw;
+      if (half(window) == window) throw;
     }
   }
 }
@@ -370,10 +310,10 @@ template <class Scalar, class ExecutionSpace>
 auto BatchIteration<Scalar, ExecutionSpace>::matrix(Transposition op) -> BatchRows<Scalar, Memory> {
   Rows values = m_values;
   if (m_width < m_columns) {
-    const auto first = static_cast<std::int64_t>(m_first), width = static_cast<std::int64_t>(m_width);
+    const auto first = static_cast<std::int64_t>(m_first);
     values = Rows(m_window_values.data(), m_values.extent(0), m_width);
     for_numbers("lutra::batch::values", values.extent(0), m_width,
-                CopyWindow<Rows>{m_values, values, first, 0, width});
+                CopyWindow<Rows>{m_values, values, first, 0});
   }
   if (op == Transposition::none) return {m_pattern, {}, values, false, m_is_running};
   if (!m_has_transposed) m_transposed = transpose(m_exec, m_pattern, m_budget);
@@ -415,16 +355,30 @@ template <class Scalar, class ExecutionSpace>
 void BatchIteration<Scalar, ExecutionSpace>::solve_all(const ConstBlock& B, const Block& X,
                                                        Transposition op) {
   m_is_running_on_host = decltype(m_is_running_on_host)("lutra::batch::mask", count());
-  reserve_vectors();
+  const bool has_workspace = m_wide.extent(0) > 0 || (m_iteration && m_iteration->columns() == m_columns);
+  if (!m_iteration || m_iteration->size() != n() || (!has_workspace && (m_own || m_foreign)))
+    reserve_vectors(systems_in_cache());
   MemoryReservation scratch(m_budget);
   const Flags is_solved = upload_flags(scratch, m_solved);
-  for (m_first = 0; m_first < m_columns; m_first += m_iteration->columns()) {
+  const auto solve_columns = [&](std::size_t c, std::size_t end) {
     m_width = std::min(m_iteration->columns(), m_columns - m_first);
     const Operator A(matrix(op));
     const auto M = preconditioner();
-    for (std::size_t c = 0; c < B.extent(1); ++c)
-      solve_window(A, M.get(), column_of(B, c), column_of(X, c), is_solved, op);
+    for (; c < end; ++c) solve_window(A, M.get(), column_of(B, c), column_of(X, c), is_solved, op);
+  };
+  m_first = 0;
+  for (bool fits = false; !fits;) {  // the first application of a preconditioner allocates, too
+    try {
+      solve_columns(0, 1);
+      fits = true;
+    } catch (const OutOfMemoryError&) {
+      const std::size_t smaller = m_iteration ? half(m_iteration->columns()) : m_columns;
+      if (!m_iteration || smaller == m_iteration->columns()) throw;
+      reserve_vectors(smaller);
+    }
   }
+  solve_columns(1, B.extent(1));
+  for (m_first = m_width; m_first < m_columns; m_first += m_width) solve_columns(0, B.extent(1));
   m_exec.fence("lutra::batch: X is complete");
 }
 

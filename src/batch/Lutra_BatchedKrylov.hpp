@@ -38,8 +38,8 @@ class BatchIteration;
 /// All systems iterate at once, each with its own coefficients, count of iterations and end. One that has
 /// converged, broken down or used up its iterations leaves: its vectors no longer change, and products and
 /// preconditioners skip it. A system succeeds if its residual, computed anew from X, meets the tolerance. No
-/// bit of a system's solution depends on the other systems, on its place, or on K, unless memory shortens the
-/// restart of GMRES. docs/batched-krylov.md explains the method.
+/// bit of a system's solution depends on the other systems, on its place, or on K. docs/batched-krylov.md
+/// explains the method.
 ///
 /// The options are those of KrylovSolver. PreconditionSide::split does not exist for batches, and incomplete
 /// factors are ILU(k) (BatchedILU).

@@ -41,6 +41,52 @@ class CountingFlag : public StopFlag {
 
 }  // namespace
 
+TEST_CASE("batched Krylov: a memory limit divides the batch and changes no bit", "[batch]") {
+  using Type = std::tuple_element_t<0, HostTypes>;
+  using Scalar = Type::Scalar;
+  constexpr std::size_t K = 43, columns = 2;
+  const auto pattern = grid<Scalar>();
+  const auto values = grid_values<Type>(pattern, K, 0.4);
+  const auto B = random_block<Type>(n, columns, K, Storage::interleaved);
+  for (const KrylovMethod method : {KrylovMethod::bicgstab, KrylovMethod::gmres})
+    for (const Preconditioning kind :
+         {Preconditioning::none, Preconditioning::jacobi, Preconditioning::ilu}) {
+      CAPTURE(method, kind);
+      std::vector<Scalar> whole;
+      std::vector<int> iterations;
+      std::size_t most = 0;
+      int divided = 0;
+      for (std::size_t limit = 0;; limit = limit == 0 ? 8 * most : limit / 10 * 9) {
+        CAPTURE(limit);
+        auto options = options_for(method, kind);
+        options.memory_limit = limit;
+        BatchedKrylov<Scalar, Type::Space> batch(options);
+        BatchArray<Type> X(n, columns, K, Storage::interleaved);
+        try {
+          const Status analyzed = batch.analyze(on_device<Type>(pattern));
+          const Status factorized = batch.factorize(values.matrix());
+          const Status solved = batch.solve(B.view(), X.view());  // not in a macro, which takes exceptions
+          REQUIRE(analyzed == Status::success);
+          REQUIRE(factorized == Status::success);
+          REQUIRE(solved == Status::success);
+        } catch (const OutOfMemoryError&) {
+          break;
+        }
+        X.to_host();
+        if (limit == 0) {
+          whole = X.host;
+          iterations = batch.report().iterations;
+          most = batch.report().bytes;
+          continue;
+        }
+        if (iterations != batch.report().iterations) break;  // GMRES had to shorten its restart
+        if (batch.report().bytes != most) ++divided;
+        CHECK(std::memcmp(whole.data(), X.host.data(), whole.size() * sizeof(Scalar)) == 0);
+      }
+      CHECK(divided >= 2);
+    }
+}
+
 TEST_CASE("batched Krylov: solves can be stopped", "[batch]") {
   using Type = std::tuple_element_t<0, HostTypes>;
   using Scalar = Type::Scalar;

@@ -54,7 +54,8 @@ class BatchIteration {
   Flags upload_flags(MemoryReservation& memory, const std::vector<char>& flags) const;
   void start(std::size_t count, std::vector<char> active);
   void compute_preconditioners();
-  void reserve_vectors();
+  static std::size_t half(std::size_t window);
+  void reserve_vectors(std::size_t window);
   void set_running(std::span<const char> running);
   std::size_t systems_in_cache() const;
   void allocate_vectors(std::size_t window);
@@ -68,9 +69,15 @@ class BatchIteration {
   void finish_report();
   std::size_t n() const { return static_cast<std::size_t>(m_pattern.n_rows); }
   std::size_t count() const { return static_cast<std::size_t>(m_report.systems); }
+  /// Columns of arrays of the whole batch: an odd number of groups, so that rows of a window do not compete
+  /// for the same lines of a cache.
+  std::size_t pitch() const {
+    constexpr std::size_t group = lanes_in_group<Scalar, ExecutionSpace>;
+    return m_columns / group % 2 == 0 ? m_columns + group : m_columns;
+  }
   template <class Kernel>
   void for_numbers(const char* label, std::size_t rows, std::size_t columns, const Kernel& kernel) const {
-    launch_lanes(m_exec, label, static_cast<std::int64_t>(rows * columns), kernel);
+    for_lanes(m_exec, label, rows, columns, kernel);
   }
 
   KrylovSolverOptions m_options;
@@ -92,7 +99,7 @@ class BatchIteration {
   std::size_t m_columns = 0;   ///< K and what fills the last group
   std::vector<char> m_active;  ///< [K] not masked
   std::vector<char> m_solved;  ///< [K] not masked, and the preconditioner did not fail
-  Rows m_values;               ///< [nnz × columns]
+  Rows m_values;               ///< [nnz × pitch]
   Rows m_diagonal;             ///< [n × columns] inverse, for Preconditioning::jacobi
   MemoryReservation m_values_memory;
 
@@ -100,7 +107,7 @@ class BatchIteration {
   std::size_t m_first = 0, m_width = 0;  ///< first system of the present window, and its columns
   Rows m_B, m_X;                         ///< [n × window] one right-hand side
   Rows m_window_values;                  ///< [nnz × window] of A; empty if a window has all
-  Rows m_wide;         ///< [n × columns] workspace of preconditioners by factors; empty if a window has all
+  Rows m_wide;         ///< [n × pitch] workspace of preconditioners by factors; empty if a window has all
   Flags m_is_running;  ///< [window] what products process
   Kokkos::View<bool*, Kokkos::HostSpace> m_is_running_on_host;  ///< [K]
   MemoryReservation m_vectors_memory;

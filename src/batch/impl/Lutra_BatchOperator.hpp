@@ -87,9 +87,7 @@ struct InvertDiagonals {
   CsrPattern<Ordinal, Offset, Memory> pattern;
   DenseRows<Scalar, Memory> values, inverse;
 
-  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
-    const auto columns = static_cast<std::int64_t>(values.extent(1));
-    const std::int64_t i = t / columns, s = t % columns;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const std::int64_t s) const {
     const Scalar one(1);
     RealOf<Scalar> largest = 0;
     for (Offset p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
@@ -111,9 +109,7 @@ struct MultiplyDiagonals {
   Rows inverse, B, X;
   bool conjugate;
   std::int64_t first;  ///< system of the first column of B and X
-  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
-    const auto columns = static_cast<std::int64_t>(X.extent(1));
-    const std::int64_t i = t / columns, s = t % columns;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const std::int64_t s) const {
     const Scalar factor =
         conjugate ? ScalarTraits<Scalar>::conjugate(inverse(i, first + s)) : inverse(i, first + s);
     X(i, s) = factor * B(i, s);
@@ -130,8 +126,8 @@ class BatchDiagonals final : public Preconditioner<Scalar, ExecutionSpace> {
   BatchDiagonals(Rows inverse, std::size_t first)
       : m_inverse(std::move(inverse)), m_first(static_cast<std::int64_t>(first)) {}
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
-    launch_lanes(exec, "lutra::batch::jacobi", static_cast<std::int64_t>(X.extent(0) * X.extent(1)),
-                 MultiplyDiagonals<Scalar, Memory>{m_inverse, B, X, op == Transposition::adjoint, m_first});
+    for_lanes(exec, "lutra::batch::jacobi", X.extent(0), X.extent(1),
+              MultiplyDiagonals<Scalar, Memory>{m_inverse, B, X, op == Transposition::adjoint, m_first});
   }
 
  private:
@@ -143,9 +139,8 @@ class BatchDiagonals final : public Preconditioner<Scalar, ExecutionSpace> {
 template <class Rows>
 struct CopyWindow {
   Rows from, to;
-  std::int64_t from_first, to_first, columns;
-  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
-    const std::int64_t i = t / columns, s = t % columns;
+  std::int64_t from_first, to_first;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const std::int64_t s) const {
     to(i, to_first + s) = from(i, from_first + s);
   }
 };
@@ -183,8 +178,8 @@ class BatchFactors final : public Preconditioner<Scalar, ExecutionSpace> {
  private:
   static void copy(const ExecutionSpace& exec, const Rows& from, const Rows& to, std::int64_t from_first,
                    std::int64_t to_first, std::size_t columns) {
-    launch_lanes(exec, "lutra::batch::copy_window", static_cast<std::int64_t>(from.extent(0) * columns),
-                 CopyWindow<Rows>{from, to, from_first, to_first, static_cast<std::int64_t>(columns)});
+    for_lanes(exec, "lutra::batch::copy_window", from.extent(0), columns,
+              CopyWindow<Rows>{from, to, from_first, to_first});
   }
   /// Systems without factors keep their X, which is B.
   void apply_wide(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) {

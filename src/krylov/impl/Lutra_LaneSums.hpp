@@ -98,6 +98,34 @@ void launch_lanes(const ExecutionSpace& exec, const char* label, std::int64_t co
   }
 }
 
+/// A thread per number on devices, per row on hosts.
+template <class Body>
+struct ForLanes {
+  Body body;
+  std::int64_t columns;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const { body(t / columns, t % columns); }
+};
+template <class Body>
+struct ForRowsOfLanes {
+  Body body;
+  std::int64_t columns;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
+    for (std::int64_t c = 0; c < columns; ++c) body(i, c);
+  }
+};
+
+/// Calls body(i, c) for i < rows and c < columns. Does not wait on devices.
+template <class ExecutionSpace, class Body>
+void for_lanes(const ExecutionSpace& exec, const char* label, std::size_t rows, std::size_t columns,
+               const Body& body) {
+  const auto width = static_cast<std::int64_t>(columns), height = static_cast<std::int64_t>(rows);
+  if constexpr (is_host_space<ExecutionSpace>) {
+    launch_lanes(exec, label, height, ForRowsOfLanes<Body>{body, width});
+  } else {
+    launch_lanes(exec, label, height * width, ForLanes<Body>{body, width});
+  }
+}
+
 /// Columns that one thread sums.
 template <class ExecutionSpace>
 constexpr int lanes_of_sums = is_host_space<ExecutionSpace> ? 8 : 1;
