@@ -9,8 +9,8 @@
 namespace lutra::Impl {
 
 /// Collective. target = make() on all ranks; if that throws on one, the target is empty on all, and all throw
-/// the same. For what is made when it is first needed: ranks that look whether it is there then decide alike,
-/// and none goes to an agreement that the others leave out.
+/// the same. Use it for objects that are made on first use. All ranks then agree on whether the object
+/// exists, so that no rank enters an agreement that the others skip.
 ///
 ///     target = {}, on all ──► agree: make() ──► target = what was made, on all
 ///                                │

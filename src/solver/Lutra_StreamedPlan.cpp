@@ -341,9 +341,10 @@ std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
       return plan;
     }
     if (most == largest) {  // the smallest division
-      const std::size_t needed = plan ? budget.used_bytes() - used + beside + plan->largest * sizeof(Scalar)
-                                      : planner.count_bytes(ranges, interchanges)
-                                            .value_or(estimate + static_cast<std::size_t>(largest) * sizeof(Scalar));
+      const std::size_t needed =
+          plan ? budget.used_bytes() - used + beside + plan->largest * sizeof(Scalar)
+               : planner.count_bytes(ranges, interchanges)
+                     .value_or(estimate + static_cast<std::size_t>(largest) * sizeof(Scalar));
       refuse(used + needed + others, used + available, static_cast<std::size_t>(largest) * sizeof(Scalar));
     }
     capacity = std::min(std::max(room, Offset(0)), capacity - capacity / 16);

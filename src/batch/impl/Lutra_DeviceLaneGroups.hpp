@@ -35,7 +35,8 @@ class DeviceLaneGroups {
   std::size_t workspace_bytes() const { return 0; }
   std::size_t bytes() const { return m_reservation.bytes() + m_work_reservation.bytes(); }
 
-  /// Makes room for groups. @throws OutOfMemoryError
+  /// Allocates the arrays of `groups` groups, unless there are as many.
+  /// @throws OutOfMemoryError; there is then room for none
   void reserve(std::size_t groups) {
     if (groups <= m_groups) return;
     m_exec.fence("lutra::batch: smaller groups are freed");
@@ -109,9 +110,7 @@ class DeviceLaneGroups {
     const auto of = upload_systems(scratch, systems);
     for (std::size_t first = 0; first < B.extent(1); first += m_columns) {
       const std::size_t columns = std::min(m_columns, B.extent(1) - first);
-      std::vector<char> active(m_columns * slots, 0);
-      for (std::size_t s = 0; s < columns * slots; ++s) active[s] = used[s % slots];
-      set_active(active);
+      std::vector<char> active = activate(used, columns);
       read(B, of, slots, first, work(0, slots));
       apply(op, slots, columns, work(0, slots), nullptr, work(1, slots));
       if (options.check) {
@@ -137,9 +136,7 @@ class DeviceLaneGroups {
     const auto of = upload_systems(scratch, systems);
     for (std::size_t first = 0; first < B.extent(1); first += m_columns) {
       const std::size_t columns = std::min(m_columns, B.extent(1) - first);
-      std::vector<char> active(m_columns * slots, 0);
-      for (std::size_t s = 0; s < columns * slots; ++s) active[s] = used[s % slots];
-      set_active(active);
+      activate(used, columns);
       read(B, of, slots, first, work(0, slots));
       read(X, of, slots, first, work(1, slots));
       std::vector<SlotErrors> errors(columns * slots);
@@ -262,6 +259,13 @@ class DeviceLaneGroups {
   /// B, X, R, trial X, Y, trial R, each [groups][columns][n][lanes]
   Scalar* work(std::size_t array, std::size_t slots) const {
     return m_work.data() + array * static_cast<std::size_t>(m_pattern.n) * m_columns * slots;
+  }
+  /// Activates the first columns of the slots that are `used`. @returns the flags, [m_columns · slots]
+  std::vector<char> activate(const std::vector<char>& used, std::size_t columns) const {
+    std::vector<char> active(m_columns * used.size(), 0);
+    for (std::size_t s = 0; s < columns * used.size(); ++s) active[s] = used[s % used.size()];
+    set_active(active);
+    return active;
   }
   void set_active(const std::vector<char>& active) const {
     Kokkos::deep_copy(m_exec, Kokkos::subview(m_active, std::pair(std::size_t(0), active.size())),

@@ -71,8 +71,9 @@ struct SlotErrors {
   }
 };
 
-/// Joins the errors of right-hand sides [first, …) into those of their systems, by columns of `errors`. A
-/// system of which one fails is left to others from `first` on.
+/// Joins the errors of right-hand sides [first, …) into those of their systems, by columns of `errors`. If
+/// one of a system's right-hand sides fails, `first_failed` becomes `first`: the system's own Numeric solves
+/// from there on.
 inline void judge_solutions(const std::vector<SlotErrors>& errors, const SlotSolveOptions& options,
                             std::size_t first, std::size_t first_slot, std::size_t slots,
                             const std::vector<char>& used, std::span<SlotSolution> solutions) {

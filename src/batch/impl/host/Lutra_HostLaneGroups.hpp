@@ -40,7 +40,8 @@ class HostLaneGroups {
     return threads() * MemoryReservation::padded(numbers_of_work() * sizeof(Real));
   }
   std::size_t bytes() const { return m_reservation.bytes() + m_work_reservation.bytes(); }
-  /// Makes room for groups. @throws OutOfMemoryError
+  /// Allocates the arrays of `groups` groups, unless there are as many.
+  /// @throws OutOfMemoryError; there is then room for none
   void reserve(std::size_t groups) {
     if (groups <= m_groups) return;
     m_numbers = {};

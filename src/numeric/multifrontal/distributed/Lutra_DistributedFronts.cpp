@@ -127,7 +127,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     return all;
   }
 
-  /// On rank 0, after all ranks have agreed that there are plans: nobody would receive parts of them.
+  /// Called on rank 0 once all ranks have agreed that every plan exists. Sent earlier, messages would remain
+  /// unread if a rank failed.
   void send_parts(const AllParts& all) const {
     for (int r = 0; r < comm.size(); ++r) comm.send(r, plan_tag, at(all.numbers, r));
     for (int p = 0; p < ranks.n_parts(); ++p) {

@@ -73,7 +73,7 @@ PassedBlocks place_passed_blocks(const AssemblyTree& tree, const std::vector<Fro
 struct PartPlace {
   Offset kept = 0, all = 0;
   Offset begin = 0;
-  int after = -1;  ///< the last of the earlier parts of which it overwrites what is kept; −1: none
+  int after = -1;  ///< last earlier part whose kept entries it overwrites; −1: none
 
   Offset kept_end() const { return begin + kept; }
   Offset end() const { return begin + all; }
