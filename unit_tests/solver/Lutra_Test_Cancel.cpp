@@ -182,7 +182,9 @@ void check_stops(const OptionsOf<Solver>& options, const Matrices& given, long s
       const auto test = fresh(given.A);
       const auto report = to_json(ReportRecord{.report = test->solver.report()});
       test->flag->start(query);
-      REQUIRE(make_call(*test, call, given) == Status::cancelled);
+      const Status status = make_call(*test, call, given);
+      if (test->flag->queries() < query) continue;  // threads that wait for others ask as long as they wait
+      REQUIRE(status == Status::cancelled);
       test->flag->start();
       const auto answer = test->answer(n);
       if (call == Call::factorize) {

@@ -92,8 +92,10 @@ void check_ldlt(const Failing& failing, const FailureSystems& systems, long most
 
 template <class Failing>
 void check_ldlt_methods(const Failing& failing, long most) {
-  check_ldlt(failing, kkt(), most, [](LdltOptions& o) { o.front_pivoting = FrontPivoting::columns; });
-  check_ldlt(failing, kkt(), most, [](LdltOptions& o) { o.front_pivoting = FrontPivoting::blocks; });
+  if (lutra::Impl::is_host_space<FailureSpace>) {
+    check_ldlt(failing, kkt(), most, [](LdltOptions& o) { o.front_pivoting = FrontPivoting::columns; });
+    check_ldlt(failing, kkt(), most, [](LdltOptions& o) { o.front_pivoting = FrontPivoting::blocks; });
+  }
   check_ldlt(failing, kkt(), most, [](LdltOptions& o) {
     o.pair_ordering = true;
     o.in_place_first = true;

