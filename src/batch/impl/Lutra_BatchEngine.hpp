@@ -7,18 +7,20 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "Lutra_Batch.hpp"
 #include "Lutra_BatchPattern.hpp"
 #include "Lutra_DeviceLaneGroups.hpp"
+#include "Lutra_FrontGroups.hpp"
 #include "Lutra_HostLaneGroups.hpp"
 
 namespace lutra::Impl {
 
 /// State of a BatchedNumeric.
 ///
-///     values ─▶ groups of lanes ─▶ findings ── good ──▶ solve ─▶ errors ── good ──▶ success
+///     values ─▶ lanes or fronts ─▶ findings ── good ──▶ solve ─▶ errors ── good ──▶ success
 ///                                     │                            │
 ///                                     └─ suspicious ─▶ a Numeric ◀─┘ above the tolerance, or X large
 ///
@@ -33,8 +35,9 @@ class BatchEngine {
   using Block = typename Batch::block_type;
   using Mask = typename Batch::mask_type;
   using SystemNumeric = Numeric<Scalar, ExecutionSpace>;
-  using Groups = std::conditional_t<is_host_space<ExecutionSpace>, HostLaneGroups<Scalar, ExecutionSpace>,
-                                    DeviceLaneGroups<Scalar, ExecutionSpace>>;
+  using LaneGroups = std::conditional_t<is_host_space<ExecutionSpace>, HostLaneGroups<Scalar, ExecutionSpace>,
+                                        DeviceLaneGroups<Scalar, ExecutionSpace>>;
+  using Fronts = FrontGroups<Scalar, ExecutionSpace>;
 
   BatchEngine(AnalysisPointer<Scalar, ExecutionSpace> analysis, const DirectOptions& options,
               const ExecutionSpace& exec, const MemoryBudget& budget);
@@ -49,7 +52,6 @@ class BatchEngine {
   std::int64_t systems() const { return m_is_factorized ? m_report.systems : 0; }
 
  private:
-  static constexpr std::size_t size = Groups::size;
   /// Numerics of their own that are kept between calls; others are factorized again by each solve.
   static constexpr std::size_t max_kept = 64;
 
@@ -58,6 +60,13 @@ class BatchEngine {
     std::size_t first = 0, end = 0;     ///< slots that hold systems of their own
     std::vector<std::int64_t> systems;  ///< [slots] with those that fill the last group
   };
+
+  bool by_fronts() const { return std::holds_alternative<Fronts>(m_groups); }
+  /// Calls call(groups) with groups of either kind.
+  template <class Call>
+  decltype(auto) with_groups(const Call& call) {
+    return std::visit(call, m_groups);
+  }
 
   // Lutra_BatchEngine.cpp
   std::vector<std::int64_t> unmasked(std::size_t count, const Mask& mask) const;
@@ -101,7 +110,8 @@ class BatchEngine {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   BatchPattern<Scalar, ExecutionSpace> m_pattern;
-  Groups m_groups;
+  std::variant<LaneGroups, Fronts> m_groups;
+  std::size_t m_group_size = 1;  ///< systems of a group
   BatchReport m_report;
   bool m_is_factorized = false;
   bool m_is_proven = false;                                       ///< a checked solve needed no refinement
