@@ -7,25 +7,26 @@
 
 namespace lutra::Impl {
 
-/// Costs of LU over a batch on an H200, for many systems, so that launches do not count.
+/// Costs of a factorization of one system of a large batch, double precision, on an H200. Both kinds launch
+/// too few kernels for these to count among a thousand systems.
 struct BatchCosts {
-  /// Systems of fewer rows fill a warp each as well as a front does.
+  /// Systems of fewer rows do not have enough entries for fronts.
   static constexpr Ordinal min_front_rows = 501;
-  static constexpr double bytes_a_second = 4e12;
-  /// Lanes: an entry of U is read, one of the result read and written with 8 bytes for each system; positions
-  /// are shared by 32 systems, and caches keep a part.
-  static constexpr double lane_bytes_a_multiply_add = 20;
-  /// Fronts: an entry of L + U is cleared, assembled, factorized, and passes through contribution blocks.
-  static constexpr double front_bytes_an_entry = 96;
-  static constexpr double front_flops_a_second = 1e13;  ///< of small fronts
+  /// Lanes move some 20 bytes for a multiply-add, and wait for them: 1.1e-10 to 2.7e-10 s for circuits, grids
+  /// of 20² and 50² points and a power grid, 1000 systems, checks included (docs/batch.md).
+  static constexpr double lane_multiply_add_seconds = 2e-10;
+  /// Multiply-adds on the exact pattern for each flop of fronts, which count a multiply-add twice, store a
+  /// symmetric pattern and zeros of amalgamation: 0.32 for grids, 0.16 for circuits and power grids.
+  static constexpr double multiply_adds_a_front_flop = 1.0 / 6;
+  /// Fronts clear, assemble and factorize each entry of L + U, and move contribution blocks: 0.8e-10 s for a
+  /// single system of 8.5e7 entries, a grid of 1000² points.
+  static constexpr double front_entry_seconds = 1e-10;
 };
 
-/// Whether fronts are faster than lanes, from counts of one system's fronts.
+/// Whether fronts are faster than lanes. @param flops, entries of L + U: of the fronts of one system
 inline bool fronts_are_faster(double flops, double entries) {
-  const double lanes = 0.5 * flops * BatchCosts::lane_bytes_a_multiply_add / BatchCosts::bytes_a_second;
-  const double fronts = entries * BatchCosts::front_bytes_an_entry / BatchCosts::bytes_a_second +
-                        flops / BatchCosts::front_flops_a_second;
-  return fronts < lanes;
+  const double multiply_adds = BatchCosts::multiply_adds_a_front_flop * flops;
+  return BatchCosts::front_entry_seconds * entries < BatchCosts::lane_multiply_add_seconds * multiply_adds;
 }
 
 /// Whether a batch over this analysis factorizes fronts: LU with resident fronts in working precision, if the
