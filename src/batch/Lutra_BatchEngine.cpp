@@ -86,13 +86,17 @@ BatchEngine<Scalar, ExecutionSpace>::BatchEngine(AnalysisPointer<Scalar, Executi
       m_options(options),
       m_exec(exec),
       m_budget(budget.with_control()),
-      m_pattern(make_batch_pattern(exec, *m_analysis, m_budget, !takes_fronts(*m_analysis, options))),
-      m_groups(std::in_place_type<LaneGroups>, exec, m_pattern, m_budget) {
-  if (takes_fronts(*m_analysis, options))
-    m_groups.template emplace<Fronts>(exec, m_pattern, m_budget, take_front_tree(exec, *m_analysis, options));
-  m_group_size = by_fronts() ? std::size_t(Fronts::size) : std::size_t(LaneGroups::size);
+      m_pattern(make_batch_pattern(exec, *m_analysis, m_budget, !takes_fronts(*m_analysis, options))) {
+  const bool by_fronts = takes_fronts(*m_analysis, options);
+  if (by_fronts) {
+    m_groups =
+        std::make_unique<Fronts>(exec, m_pattern, m_budget, take_front_tree(exec, *m_analysis, options));
+  } else {
+    m_groups = std::make_unique<BatchLanes<LaneGroups, Scalar, ExecutionSpace>>(exec, m_pattern, m_budget);
+  }
+  m_group_size = by_fronts ? std::size_t(Fronts::size) : std::size_t(LaneGroups::size);
   m_report.group_size = static_cast<int>(m_group_size);
-  m_report.engine = by_fronts() ? Engine::multifrontal : Engine::simplicial;
+  m_report.engine = by_fronts ? Engine::multifrontal : Engine::simplicial;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -198,20 +202,20 @@ void BatchEngine<Scalar, ExecutionSpace>::divide_into_chunks() {
   };
   const std::size_t all = divide(m_active.size(), m_group_size);
   std::size_t groups = all;
-  const std::size_t bytes = with_groups([&](auto& own) { return own.bytes_per_group(m_pattern); });
+  const std::size_t bytes = m_groups->bytes_per_group();
   std::size_t available = m_budget.limit_bytes() > 0 ? m_budget.available_bytes() : unlimited;
   if (!is_host_space<ExecutionSpace>) available = std::min(available, free_bytes(m_exec) / 20 * 19);
   if (available < unlimited) {
-    available += with_groups([](auto& own) { return own.bytes(); });
-    const std::size_t others = with_groups([](auto& own) { return own.workspace_bytes(); }) + bytes_alone();
+    available += m_groups->bytes();
+    const std::size_t alone = bytes_alone(), others = m_groups->workspace_bytes() + alone;
+    m_groups->keep_free(alone);
     const std::size_t left = available > others ? available - others : 0;
     groups = std::clamp<std::size_t>(left / std::max<std::size_t>(bytes, 1), 1, groups);
   }
-  if (auto* const fronts = std::get_if<Fronts>(&m_groups)) fronts->keep_free(bytes_alone());
   for (;;) {
     groups = divide(all, divide(all, groups));  // chunks of one size
     try {
-      with_groups([&](auto& own) { own.reserve(groups); });
+      m_groups->reserve(groups);
       break;
     } catch (const OutOfMemoryError&) {
       if (groups == 1) throw;
@@ -236,7 +240,7 @@ auto BatchEngine<Scalar, ExecutionSpace>::chunk(std::size_t number) const -> Chu
 
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::load(const Chunk& chunk) {
-  with_groups([&](auto& groups) { groups.load(m_values, chunk.systems); });
+  m_groups->load(m_values, chunk.systems);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -268,7 +272,7 @@ void BatchEngine<Scalar, ExecutionSpace>::factorize_chunk(const Chunk& chunk) {
   load(chunk);
   std::vector<SlotFindings> found(chunk.systems.size());
   const bool has_factors = m_pattern.factor_entries > 0;
-  if (has_factors) with_groups([&](auto& groups) { groups.factorize(perturbation(), found); });
+  if (has_factors) m_groups->factorize(perturbation(), found);
   const bool has_inertia =
       m_analysis->symmetric && (!ScalarTraits<Scalar>::is_complex || m_pattern.lists.hermitian);
   for (std::size_t slot = 0; slot < chunk.end - chunk.first; ++slot) {
@@ -292,7 +296,7 @@ void BatchEngine<Scalar, ExecutionSpace>::finish_report() {
     if (severity(m_report.statuses[k]) > severity(worst)) worst = m_report.statuses[k];
   }
   m_report.status = m_active.empty() ? Status::not_solved : worst;
-  m_report.bytes = with_groups([](auto& groups) { return groups.bytes(); });
+  m_report.bytes = m_groups->bytes();
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -7,10 +7,10 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "Lutra_Batch.hpp"
+#include "Lutra_BatchGroups.hpp"
 #include "Lutra_BatchPattern.hpp"
 #include "Lutra_DeviceLaneGroups.hpp"
 #include "Lutra_FrontGroups.hpp"
@@ -61,13 +61,6 @@ class BatchEngine {
     std::vector<std::int64_t> systems;  ///< [slots] with those that fill the last group
   };
 
-  bool by_fronts() const { return std::holds_alternative<Fronts>(m_groups); }
-  /// Calls call(groups) with groups of either kind.
-  template <class Call>
-  decltype(auto) with_groups(const Call& call) {
-    return std::visit(call, m_groups);
-  }
-
   // Lutra_BatchEngine.cpp
   std::vector<std::int64_t> unmasked(std::size_t count, const Mask& mask) const;
   void check_values(const Values& values, const std::vector<std::int64_t>& active);
@@ -110,7 +103,7 @@ class BatchEngine {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   BatchPattern<Scalar, ExecutionSpace> m_pattern;
-  std::variant<LaneGroups, Fronts> m_groups;
+  std::unique_ptr<BatchGroups<Scalar, ExecutionSpace>> m_groups;
   std::size_t m_group_size = 1;  ///< systems of a group
   BatchReport m_report;
   bool m_is_factorized = false;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "Lutra_LaneGroups.hpp"
+#include "Lutra_BatchGroups.hpp"
 
 namespace lutra::Impl {
 
@@ -15,53 +15,45 @@ template <class Scalar, class ExecutionSpace>
 class FrontForest;
 
 /// Systems of a batch, or of one of its chunks, whose matrices the multifrontal engine factorizes together
-/// (FrontForest). The members are those of HostLaneGroups and DeviceLaneGroups; a group is one system.
+/// (FrontForest). A group is one system.
 ///
 ///     callers' values ──▶ [slot][entries] ──▶ forest ──▶ findings by slot
 ///     B ──▶ [column][slot][n] ──▶ solve, residual, maxima by column and slot, refinement ──▶ X
 ///
 /// Slots that hold no system of their own hold a copy of the last one.
 template <class Scalar, class ExecutionSpace>
-class FrontGroups {
+class FrontGroups final : public BatchGroups<Scalar, ExecutionSpace> {
  public:
-  using Memory = typename ExecutionSpace::memory_space;
+  using Base = BatchGroups<Scalar, ExecutionSpace>;
+  using typename Base::Memory, typename Base::Values, typename Base::ConstBlock, typename Base::Block;
   using Real = RealOf<Scalar>;
-  using Values = BatchValues<Scalar, ExecutionSpace>;
-  using ConstBlock = ConstBatchBlock<Scalar, ExecutionSpace>;
-  using Block = BatchBlock<Scalar, ExecutionSpace>;
   using Pattern = BatchPattern<Scalar, ExecutionSpace>;
   static constexpr int size = 1;  ///< systems of a group
 
   /// @param tree of the analysis; `pattern` need not have factors
   /// @throws OutOfMemoryError
   FrontGroups(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget, FrontTree tree);
-  ~FrontGroups();
+  ~FrontGroups() override;
   FrontGroups(const FrontGroups&) = delete;
   FrontGroups& operator=(const FrontGroups&) = delete;
 
-  /// With the workspace of solves with one right-hand side.
-  std::size_t bytes_per_group(const Pattern&) const { return m_slot_bytes; }
-  /// Bytes that all groups share: buffers of products on hosts.
-  std::size_t workspace_bytes() const { return m_shared_bytes; }
-  std::size_t bytes() const { return m_forest_bytes + m_work_bytes; }
-
-  /// Leaves this many bytes to others where a solve could take all.
-  void keep_free(std::size_t bytes) { m_kept_free = bytes; }
-  /// Plans for `slots` systems, unless there is a plan for as many or more.
-  /// @throws OutOfMemoryError; there is then room for none
-  void reserve(std::size_t slots);
-  void load(const Values& values, std::span<const std::int64_t> systems);
-  /// Factorizes what was loaded. `multiplier` is not found: with interchanges it is bounded.
+  std::size_t bytes_per_group() const override { return m_slot_bytes; }
+  /// Buffers of products on hosts.
+  std::size_t workspace_bytes() const override { return m_shared_bytes; }
+  std::size_t bytes() const override { return m_forest_bytes + m_work_bytes; }
+  void keep_free(std::size_t bytes) override { m_kept_free = bytes; }
+  /// Plans for so many systems, unless there is a plan for as many or more.
+  void reserve(std::size_t slots) override;
+  void load(const Values& values, std::span<const std::int64_t> systems) override;
+  /// `multiplier` is not found: with interchanges it is bounded.
   /// @param found [systems that were loaded]
-  void factorize(double perturbation, std::span<SlotFindings> found);
-  /// Solves for the slots that are `used`. @param solutions [slots]
+  void factorize(double perturbation, std::span<SlotFindings> found) override;
   void solve(const ConstBlock& B, const Block& X, Transposition op, std::span<const std::int64_t> systems,
              const std::vector<char>& used, const SlotSolveOptions& options,
-             std::span<SlotSolution> solutions);
-  /// R = B − op(A)·X for the slots that are `used`.
+             std::span<SlotSolution> solutions) override;
   void residual(const ConstBlock& B, const ConstBlock& X, const Block& R, Transposition op,
-                std::span<const std::int64_t> systems, const std::vector<char>& used);
-  void extract(std::size_t slot, const Kokkos::View<Scalar*, Memory>& to) const;
+                std::span<const std::int64_t> systems, const std::vector<char>& used) override;
+  void extract(std::size_t slot, const Kokkos::View<Scalar*, Memory>& to) const override;
 
  private:
   using Numbers = Kokkos::View<Scalar*, Memory>;
