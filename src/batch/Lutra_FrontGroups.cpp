@@ -143,7 +143,7 @@ std::size_t FrontGroups<Scalar, ExecutionSpace>::bytes_of_work(std::size_t colum
 template <class Scalar, class ExecutionSpace>
 void FrontGroups<Scalar, ExecutionSpace>::reserve_work(std::size_t n_rhs) {
   constexpr std::size_t most_bytes = std::size_t(1) << 33;
-  const std::size_t available = m_budget.available_bytes() + m_work_bytes;
+  const std::size_t available = std::min(m_budget.available_bytes(), std::size_t(1) << 60) + m_work_bytes;
   const std::size_t room = available > m_kept_free ? std::min(most_bytes, available - m_kept_free) : 0;
   std::size_t columns = std::clamp<std::size_t>(n_rhs, 1, max_columns);
   while (columns > 1 && bytes_of_work(columns) > room) columns = (columns + 1) / 2;

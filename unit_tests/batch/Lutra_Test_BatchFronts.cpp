@@ -62,6 +62,9 @@ TEMPLATE_LIST_TEST_CASE("batch: solutions of a forest of fronts are those of sin
   CHECK(batch.report().engine == Engine::multifrontal);
   CHECK(batch.report().group_size == 1);
   CHECK(batch.report().alone.empty());
+  const std::size_t bytes = batch.report().bytes;
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+  CHECK(batch.report().bytes == bytes);  // workspaces are used again
   X.to_host();
   for (std::size_t k = 0; k < K; ++k) {
     const auto A = with_values(pattern, values, k);
