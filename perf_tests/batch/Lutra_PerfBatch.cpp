@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Batches: refactorization and refined solve of K systems with one pattern, by Lutra's batch, by Lutra one by
 // one, and by each peer in a loop, with factors of its own for each system. LUTRA_PERF_SYSTEMS lists K, by
-// default 1,16,128.
+// default 1,16,128; LUTRA_PERF_ENGINES lists engines of Lutra's batch, by default auto: simplicial means
+// lanes, multifrontal fronts.
 #include "Lutra_PerfBatch.hpp"
 
 #include <cstdlib>
@@ -49,13 +50,14 @@ Kokkos::View<double**, Kokkos::LayoutStride, MemorySpace> interleaved(std::size_
 /// Lutra's batch, with interleaved values.
 class LutraBatch final : public BatchSolver {
  public:
-  explicit LutraBatch(const BatchProblem& problem)
+  LutraBatch(const BatchProblem& problem, const LuOptions& options)
       : m_n(static_cast<std::size_t>(problem.pattern.n_rows)),
         m_K(problem.systems),
         m_values(interleaved(problem.pattern.values.size(), m_K, problem.values)),
         m_B(interleaved(m_n, m_K, problem.right_sides)),
         m_X("lutra::perf::X", m_n, 1, m_K),
-        m_A(to_device(problem.pattern)) {
+        m_A(to_device(problem.pattern)),
+        m_batch(options) {
     if (m_batch.analyze(m_A) != Status::success) throw std::runtime_error("analysis failed");
   }
   void factorize() override {
@@ -73,8 +75,9 @@ class LutraBatch final : public BatchSolver {
     return result;
   }
   std::string label() const override {
-    return std::to_string(m_batch.report().alone.size()) + " alone, " +
-           std::to_string(m_batch.report().chunks) + " chunks";
+    const BatchReport& report = m_batch.report();
+    return std::string(name_of(report.engine)) + ", " + std::to_string(report.alone.size()) + " alone, " +
+           std::to_string(report.chunks) + " chunks, " + std::to_string(report.bytes >> 20) + " MiB";
   }
 
  private:
@@ -200,23 +203,38 @@ BatchProblem make_problem(const HostMatrix<double>& matrix, std::size_t K) {
   return problem;
 }
 
-std::vector<std::size_t> numbers_of_systems() {
-  const char* const given = std::getenv("LUTRA_PERF_SYSTEMS");
-  std::istringstream list(given != nullptr ? given : "1,16,128");
-  std::vector<std::size_t> result;
-  for (std::string word; std::getline(list, word, ',');) result.push_back(std::stoul(word));
-  return result;
+/// The words of a list in the environment.
+std::vector<std::string> words_of(const char* variable, const char* otherwise) {
+  const char* const given = std::getenv(variable);
+  std::istringstream list(given != nullptr ? given : otherwise);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(list, word, ',');) words.push_back(word);
+  return words;
+}
+
+LuOptions options_with(const std::string& engine) {
+  LuOptions options;
+  for (const Engine one : {Engine::automatic, Engine::simplicial, Engine::multifrontal})
+    if (engine == name_of(one)) options.engine = one;
+  if (options.engine == Engine::automatic && engine != name_of(Engine::automatic))
+    throw std::invalid_argument("LUTRA_PERF_ENGINES: there is no engine " + engine);
+  return options;
 }
 
 void register_batches(const PerfRun& run, const std::string& name, const HostMatrix<double>& matrix) {
-  for (const std::size_t K : numbers_of_systems()) {
+  for (const std::string& number : words_of("LUTRA_PERF_SYSTEMS", "1,16,128")) {
+    const std::size_t K = std::stoul(number);
     const auto problem = std::make_shared<const BatchProblem>(make_problem(matrix, K));
     const auto add = [&](const std::string& solver, const MakeBatch& make) {
       for (const bool solves : {false, true})
         add_benchmark(name, (solves ? "solve-" : "refactor-") + std::to_string(K), solver,
                       [&run, problem, make, solves] { return measure_batch(run, *problem, make, solves); });
     };
-    add("lutra", [](const BatchProblem& of) { return std::make_unique<LutraBatch>(of); });
+    for (const std::string& engine : words_of("LUTRA_PERF_ENGINES", "auto")) {
+      const LuOptions options = options_with(engine);
+      add(options.engine == Engine::automatic ? "lutra" : "lutra-" + engine,
+          [options](const BatchProblem& of) { return std::make_unique<LutraBatch>(of, options); });
+    }
     add("lutra-one-by-one", [](const BatchProblem& of) { return std::make_unique<OneByOne>(of); });
 #ifdef LUTRA_PERF_BATCH_CUDSS
     add("cudss-batch", make_cudss_batch);

@@ -31,7 +31,9 @@ struct BatchReport {
   std::int64_t systems = 0;           ///< K
   std::int64_t chunks = 0;            ///< parts, one after the other, into which memory divides the batch
   int group_size = 0;                 ///< systems whose values are interleaved
-  std::size_t bytes = 0;              ///< held for values, factors and workspaces, without the analysis
+  /// multifrontal: all systems as a forest of fronts; simplicial: lanes (docs/batch.md)
+  Engine engine = Engine::simplicial;
+  std::size_t bytes = 0;  ///< held for values, factors and workspaces, without the analysis
   double factorize_seconds = 0, solve_seconds = 0;  ///< of the last calls
   /// The worst status of all systems that are not masked: `success` if all are solved, `not_solved` before a
   /// solve.
@@ -45,13 +47,15 @@ class BatchEngine;
 
 /// Factorizations of K matrices with one pattern, and solves with them, over one analysis.
 ///
-/// Values of several systems are interleaved in groups: a system has a lane of a vector register on hosts, a
-/// thread on devices, and all systems share the pattern (docs/batch.md). Pivots are those of the analysis
-/// (static for LU, 1 × 1 for LDLᵀ). A system whose pivots are too small, whose entries grow too much, or
-/// whose solution does not reach its error or is suspiciously large, is factorized by a `Numeric` of its own
-/// with the same options, which has every protection of single solves. With DirectOptions::estimate_condition
-/// all systems are. Statuses and errors are per system. No bit of a system's solution depends on the other
-/// systems, on its place, or on K.
+/// LU of large systems on devices, and over any analysis by Engine::multifrontal, factorizes the fronts of
+/// all systems together. Otherwise values of several systems are interleaved in groups: a system has a lane
+/// of a vector register on hosts, a thread on devices, and all systems share the pattern (docs/batch.md).
+/// Pivots are those of the analysis (static for LU, 1 × 1 for LDLᵀ); fronts have interchanges with
+/// Pivoting::threshold. A system whose pivots are too small, whose entries grow too much, or whose solution
+/// does not reach its error or is suspiciously large, is factorized by a `Numeric` of its own with the same
+/// options, which has every protection of single solves. With DirectOptions::estimate_condition all systems
+/// are. Statuses and errors are per system. No bit of a system's solution depends on the other systems or on
+/// its place; with lanes none depends on K.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
@@ -136,7 +140,7 @@ class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
 
 namespace Impl {
 
-/// Options of an analysis for batches: LU takes the exact pattern of L + U unless the options ask for fronts.
+/// Options of an analysis for lanes: LU takes the exact pattern of L + U unless the options ask for fronts.
 inline LuOptions for_batch(LuOptions options) {
   const bool needs_fronts = options.pivoting == Pivoting::threshold ||
                             options.factor_storage == FactorStorage::streamed ||
@@ -147,6 +151,21 @@ inline LuOptions for_batch(LuOptions options) {
 template <class Options>
 Options for_batch(Options options) {
   return options;
+}
+
+/// Analyzes a matrix for a batch. If the options leave LU's engine open, it gets fronts on devices where they
+/// are faster (Lutra_BatchChoice.hpp), otherwise lanes.
+template <class Scalar, class ExecutionSpace>
+AnalysisPointer<Scalar, ExecutionSpace> analyze_for_batch(const ExecutionSpace& exec,
+                                                          const DeviceMatrix<Scalar, ExecutionSpace>& A,
+                                                          const LuOptions& options,
+                                                          const MemoryBudget& budget);
+template <class Scalar, class ExecutionSpace, class Options>
+AnalysisPointer<Scalar, ExecutionSpace> analyze_for_batch(const ExecutionSpace& exec,
+                                                          const DeviceMatrix<Scalar, ExecutionSpace>& A,
+                                                          const Options& options,
+                                                          const MemoryBudget& budget) {
+  return lutra::analyze<Scalar, ExecutionSpace>(exec, A, options, budget);
 }
 
 }  // namespace Impl
@@ -176,7 +195,7 @@ class Batched : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   /// it
   /// @throws as `lutra::analyze`; the solver is then unchanged
   [[nodiscard]] Status analyze(const matrix_type& A) {
-    auto analysis = lutra::analyze<Scalar, ExecutionSpace>(m_exec, A, Impl::for_batch(m_options), m_budget);
+    auto analysis = Impl::analyze_for_batch<Scalar, ExecutionSpace>(m_exec, A, m_options, m_budget);
     auto numeric =
         std::make_unique<numeric_type>(analysis, Impl::numeric_options(m_options), m_exec, m_budget);
     m_numeric = std::move(numeric);

@@ -18,7 +18,7 @@ auto BatchEngine<Scalar, ExecutionSpace>::make_numeric(const Chunk& chunk, std::
   MemoryReservation scratch(m_budget);
   const auto values = scratch.template allocate<Kokkos::View<Scalar*, Memory>>(
       m_exec, "lutra::batch::values of a system", static_cast<std::size_t>(m_pattern.nnz));
-  m_groups.extract(slot, values);
+  m_groups->extract(slot, values);
   auto numeric = std::make_unique<SystemNumeric>(m_analysis, m_options, m_exec, m_budget);
   const auto& A = m_analysis->pattern();
   const Status status = numeric->factorize({A.n_rows, A.n_cols, A.row_map, A.entries, values});

@@ -6,7 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "Lutra_BatchChoice.hpp"
 #include "Lutra_FreeBytes.hpp"
+#include "Lutra_FrontForest.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_RunStage.hpp"
@@ -84,9 +86,17 @@ BatchEngine<Scalar, ExecutionSpace>::BatchEngine(AnalysisPointer<Scalar, Executi
       m_options(options),
       m_exec(exec),
       m_budget(budget.with_control()),
-      m_pattern(make_batch_pattern(exec, *m_analysis, m_budget)),
-      m_groups(exec, m_pattern, m_budget) {
-  m_report.group_size = static_cast<int>(size);
+      m_pattern(make_batch_pattern(exec, *m_analysis, m_budget, !takes_fronts(*m_analysis, options))) {
+  const bool by_fronts = takes_fronts(*m_analysis, options);
+  if (by_fronts) {
+    m_groups =
+        std::make_unique<Fronts>(exec, m_pattern, m_budget, take_front_tree(exec, *m_analysis, options));
+  } else {
+    m_groups = std::make_unique<BatchLanes<LaneGroups, Scalar, ExecutionSpace>>(exec, m_pattern, m_budget);
+  }
+  m_group_size = by_fronts ? std::size_t(Fronts::size) : std::size_t(LaneGroups::size);
+  m_report.group_size = static_cast<int>(m_group_size);
+  m_report.engine = by_fronts ? Engine::multifrontal : Engine::simplicial;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -187,28 +197,33 @@ std::size_t BatchEngine<Scalar, ExecutionSpace>::bytes_alone() const {
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::divide_into_chunks() {
   constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-  std::size_t groups = std::max<std::size_t>(1, (m_active.size() + size - 1) / size);
-  const std::size_t bytes = Groups::bytes_per_group(m_pattern);
+  const auto divide = [](std::size_t count, std::size_t by) {
+    return std::max<std::size_t>(1, (count + by - 1) / by);
+  };
+  const std::size_t all = divide(m_active.size(), m_group_size);
+  std::size_t groups = all;
+  const std::size_t bytes = m_groups->bytes_per_group();
   std::size_t available = m_budget.limit_bytes() > 0 ? m_budget.available_bytes() : unlimited;
   if (!is_host_space<ExecutionSpace>) available = std::min(available, free_bytes(m_exec) / 20 * 19);
   if (available < unlimited) {
-    available += m_groups.bytes();
-    const std::size_t others = m_groups.workspace_bytes() + bytes_alone();
+    available += m_groups->bytes();
+    const std::size_t alone = bytes_alone(), others = m_groups->workspace_bytes() + alone;
+    m_groups->keep_free(alone);
     const std::size_t left = available > others ? available - others : 0;
     groups = std::clamp<std::size_t>(left / std::max<std::size_t>(bytes, 1), 1, groups);
   }
   for (;;) {
+    groups = divide(all, divide(all, groups));  // chunks of one size
     try {
-      m_groups.reserve(groups);
+      m_groups->reserve(groups);
       break;
     } catch (const OutOfMemoryError&) {
       if (groups == 1) throw;
       groups = (groups + 1) / 2;
     }
   }
-  m_chunk_slots = groups * size;
-  m_report.chunks = static_cast<std::int64_t>(
-      std::max<std::size_t>(1, (m_active.size() + m_chunk_slots - 1) / m_chunk_slots));
+  m_chunk_slots = groups * m_group_size;
+  m_report.chunks = static_cast<std::int64_t>(divide(m_active.size(), m_chunk_slots));
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -219,13 +234,13 @@ auto BatchEngine<Scalar, ExecutionSpace>::chunk(std::size_t number) const -> Chu
   const auto begin = m_active.begin();
   result.systems.assign(begin + static_cast<std::ptrdiff_t>(result.first),
                         begin + static_cast<std::ptrdiff_t>(result.end));
-  while (result.systems.size() % size != 0) result.systems.push_back(result.systems.back());
+  while (result.systems.size() % m_group_size != 0) result.systems.push_back(result.systems.back());
   return result;
 }
 
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::load(const Chunk& chunk) {
-  m_groups.load(m_values, chunk.systems);
+  m_groups->load(m_values, chunk.systems);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -257,7 +272,7 @@ void BatchEngine<Scalar, ExecutionSpace>::factorize_chunk(const Chunk& chunk) {
   load(chunk);
   std::vector<SlotFindings> found(chunk.systems.size());
   const bool has_factors = m_pattern.factor_entries > 0;
-  if (has_factors) m_groups.factorize(perturbation(), found);
+  if (has_factors) m_groups->factorize(perturbation(), found);
   const bool has_inertia =
       m_analysis->symmetric && (!ScalarTraits<Scalar>::is_complex || m_pattern.lists.hermitian);
   for (std::size_t slot = 0; slot < chunk.end - chunk.first; ++slot) {
@@ -281,7 +296,7 @@ void BatchEngine<Scalar, ExecutionSpace>::finish_report() {
     if (severity(m_report.statuses[k]) > severity(worst)) worst = m_report.statuses[k];
   }
   m_report.status = m_active.empty() ? Status::not_solved : worst;
-  m_report.bytes = m_groups.bytes();
+  m_report.bytes = m_groups->bytes();
 }
 
 template <class Scalar, class ExecutionSpace>

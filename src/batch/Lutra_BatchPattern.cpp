@@ -313,7 +313,7 @@ void map_triangles(const ExecutionSpace& exec, const Analysis<Scalar, ExecutionS
 template <class Scalar, class ExecutionSpace>
 BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& exec,
                                                         const Analysis<Scalar, ExecutionSpace>& analysis,
-                                                        const MemoryBudget& budget) {
+                                                        const MemoryBudget& budget, bool with_factors) {
   check_analysis(analysis);
   BatchPattern<Scalar, ExecutionSpace> pattern;
   pattern.keep = MemoryReservation(budget);
@@ -347,6 +347,10 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
   pattern.row_scale = scales_or_ones<Scalar>(exec, analysis.row_scale, analysis.n, pattern.keep);
   pattern.col_scale = scales_or_ones<Scalar>(exec, analysis.col_scale, analysis.n, pattern.keep);
   if (!analysis.plan) return pattern;
+  if (!with_factors) {
+    pattern.factor_entries = *analysis.report.factors.nnz_l + *analysis.report.factors.nnz_u;
+    return pattern;
+  }
   FactorStructure structure = analysis.structure(exec);
   if (const auto* const plan =
           dynamic_cast<const IncompletePlan<Scalar, ExecutionSpace>*>(analysis.plan.get())) {
@@ -388,7 +392,7 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
 
 #define LUTRA_BATCH_PATTERN(Scalar, Space)                                \
   template BatchPattern<Scalar, Space> make_batch_pattern<Scalar, Space>( \
-      const Space&, const Analysis<Scalar, Space>&, const MemoryBudget&);
+      const Space&, const Analysis<Scalar, Space>&, const MemoryBudget&, bool);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_BATCH_PATTERN)
 
 }  // namespace lutra::Impl

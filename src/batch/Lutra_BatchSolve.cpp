@@ -102,7 +102,7 @@ void BatchEngine<Scalar, ExecutionSpace>::for_chunks(const Visit& visit) {
     if (m_report.chunks > 1) {
       load(part);
       std::vector<SlotFindings> found(part.systems.size());
-      if (m_pattern.factor_entries > 0) m_groups.factorize(perturbation(), found);
+      if (m_pattern.factor_entries > 0) m_groups->factorize(perturbation(), found);
     }
     visit(part);
   }
@@ -130,7 +130,7 @@ void BatchEngine<Scalar, ExecutionSpace>::solve_chunk(const Chunk& chunk, const 
   options.max_steps = m_options.max_refinement_steps;
   const auto used = usable(chunk);
   std::vector<SlotSolution> solutions(chunk.systems.size());
-  if (m_pattern.factor_entries > 0) m_groups.solve(B, X, op, chunk.systems, used, options, solutions);
+  if (m_pattern.factor_entries > 0) m_groups->solve(B, X, op, chunk.systems, used, options, solutions);
   for (std::size_t slot = 0; slot < chunk.end - chunk.first; ++slot) {
     const auto k = static_cast<std::size_t>(chunk.systems[slot]);
     if (used[slot] != 0 && solutions[slot].first_failed < 0) {
@@ -199,7 +199,7 @@ void BatchEngine<Scalar, ExecutionSpace>::apply(const ConstBlock& B, const Block
     auto used = usable(part);
     for (std::size_t slot = 0; slot < used.size(); ++slot) used[slot] = used[slot] != 0 && is_wanted(slot);
     std::vector<SlotSolution> solutions(part.systems.size());
-    if (m_pattern.factor_entries > 0) m_groups.solve(B, X, op, part.systems, used, options, solutions);
+    if (m_pattern.factor_entries > 0) m_groups->solve(B, X, op, part.systems, used, options, solutions);
     for (std::size_t slot = 0; slot < part.end - part.first; ++slot) {
       if (used[slot] != 0 || !is_wanted(slot)) continue;
       const auto k = static_cast<std::size_t>(part.systems[slot]);
@@ -227,7 +227,7 @@ void BatchEngine<Scalar, ExecutionSpace>::residual(const ConstBlock& B, const Co
     if (m_report.chunks > 1) load(part);
     std::vector<char> used(part.systems.size(), 0);
     std::fill_n(used.begin(), part.end - part.first, char(1));
-    m_groups.residual(B, X, R, op, part.systems, used);
+    m_groups->residual(B, X, R, op, part.systems, used);
   }
   m_exec.fence("lutra::batch: R is complete");
 }

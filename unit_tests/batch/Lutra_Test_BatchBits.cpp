@@ -2,11 +2,13 @@
 #include <array>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <memory>
 
 #include "Lutra_BatchCases.hpp"
 
-// A system's solution has the same bits for every number of systems, at every place, beside any neighbours.
+// A system's solution has the same bits for every number of systems, at every place, beside any neighbours,
+// by lanes (Engine::simplicial) and by fronts.
 
 namespace lutra::Test {
 namespace {
@@ -19,10 +21,15 @@ struct Fixture {
   using Space = typename Types::Space;
 
   Fixture() {
+    LuOptions options;
+    options.engine = engine = GENERATE(Engine::simplicial, Engine::multifrontal);
     std::mt19937 random(3);
     pattern = permuted_matrix<HostMatrix<Scalar>>(n, 3.0, random);
-    analysis = lutra::analyze<Scalar, Space>(Space(), on_device<Types>(pattern),
-                                             lutra::Impl::for_batch(LuOptions()), MemoryBudget());
+    analysis = lutra::analyze<Scalar, Space>(Space(), on_device<Types>(pattern), options, MemoryBudget());
+  }
+  /// Devices may factorize a forest of fronts by other kernels than another one.
+  bool depends_on_number() const {
+    return engine == Engine::multifrontal && !lutra::Impl::is_host_space<Space>;
   }
   /// Solves for all systems. @returns X; `report` receives the report
   BatchArray<Types> solve(const BatchArray<Types>& values, const BatchArray<Types>& B,
@@ -38,10 +45,12 @@ struct Fixture {
     bytes_of_factors = batch.report().bytes;
     batch.solve(B.view(), X.view());
     report = batch.report();
+    CHECK(report.engine == engine);
     X.to_host();
     return X;
   }
 
+  Engine engine = Engine::simplicial;
   HostMatrix<Scalar> pattern;
   std::shared_ptr<const Analysis<Scalar, Space>> analysis;
   BatchReport report;
@@ -95,6 +104,7 @@ TEMPLATE_LIST_TEST_CASE("batch: bits do not depend on the number, the place or t
   const auto B = random_block<TestType>(n, n_rhs, 100, Storage::one_after_other);
   const auto X = fixture.solve(values, B);
   REQUIRE(fixture.report.status == Status::success);
+  if (fixture.depends_on_number()) return;
   for (const std::size_t K : {1, 2, 7, 8, 9, 31, 32, 33}) {
     std::vector<std::size_t> from(K);
     for (std::size_t k = 0; k < K; ++k) from[k] = (k * 37 + K) % 100;
@@ -110,6 +120,7 @@ TEMPLATE_LIST_TEST_CASE("batch: bits of a right-hand side do not depend on how m
   const auto values = perturbed_values<TestType>(fixture.pattern, 9, Storage::interleaved);
   const auto B = random_block<TestType>(n, 17, 9, Storage::one_after_other);
   const auto X = fixture.solve(values, B);
+  if (fixture.depends_on_number()) return;
   for (const std::size_t columns : {1, 4, 7}) {
     BatchArray<TestType> first(n, columns, 9, Storage::interleaved);
     for (std::size_t k = 0; k < 9; ++k)
@@ -157,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("batch: bad systems change no bit of others", "[batch]",
     const auto own =
         fixture.solve(pick(values, {k}, Storage::one_after_other), pick(B, {k}, Storage::one_after_other));
     CHECK(fixture.report.statuses[0] == statuses[k]);
-    CHECK(has_same_bits(own, 0, X, k));
+    if (!fixture.depends_on_number()) CHECK(has_same_bits(own, 0, X, k));
   }
 }
 
@@ -179,7 +190,7 @@ TEMPLATE_LIST_TEST_CASE("batch: a mask skips systems", "[batch]", AllTypes) {
   CHECK(fixture.report.status == Status::success);
   for (std::size_t k = 0; k < 20; ++k) {
     CHECK(fixture.report.statuses[k] == (mask[k] ? Status::success : Status::not_solved));
-    if (mask[k]) CHECK(has_same_bits(X, k, all, k));
+    if (mask[k] && !fixture.depends_on_number()) CHECK(has_same_bits(X, k, all, k));
     if (!mask[k]) CHECK(X(0, 0, k) == Scalar(-7));
   }
   const std::array<bool, 20> none{};
@@ -202,6 +213,7 @@ TEMPLATE_LIST_TEST_CASE("batch: chunks under a memory limit give the same bits",
   const auto Y = fixture.solve(values, B, {}, fixture.bytes_of_factors);
   CHECK(fixture.report.chunks > 1);
   CHECK(fixture.report.statuses == statuses);
+  if (fixture.depends_on_number()) return;
   for (std::size_t k = 0; k < K; ++k) REQUIRE(has_same_bits(Y, k, X, k));
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cstdlib>
 #include <map>
 
@@ -90,6 +91,12 @@ TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile systems", "[batch
   using Space = typename TestType::Space;
   const char* const given = std::getenv("LUTRA_HOSTILE_BATCHES");
   const int count = given != nullptr ? std::atoi(given) : 300;
+  LuOptions options;
+  options.engine = GENERATE(Engine::automatic, Engine::multifrontal);
+  options.pivoting = options.engine == Engine::automatic
+                         ? Pivoting::automatic
+                         : GENERATE(Pivoting::static_perturbed, Pivoting::threshold);
+  CAPTURE(static_cast<int>(options.engine), static_cast<int>(options.pivoting));
   std::map<Status, int> mix;
   for (int b = 0; b < count; ++b) {
     CAPTURE(b);
@@ -97,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile systems", "[batch
     const std::size_t n = 3 + hostile.below(22);
     const auto pattern =
         permuted_matrix<HostMatrix<Scalar>>(static_cast<int>(n), 1.0 + 3.0 * hostile.unit(), hostile.random);
-    BatchedLU<Scalar, Space> batch;
+    BatchedLU<Scalar, Space> batch(options);
     if (batch.analyze(on_device<TestType>(pattern)) != Status::success) continue;
     auto values = perturbed_values<TestType>(pattern, K, Storage::interleaved, static_cast<unsigned>(b));
     const auto B = random_block<TestType>(n, n_rhs, K, Storage::interleaved);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "Lutra_BatchCases.hpp"
 
@@ -41,40 +42,39 @@ void check_batch(const HostMatrix<typename Types::Scalar>& pattern, std::size_t 
   }
 }
 
+/// Options that lead to lanes, and to fronts.
+LuOptions either_engine() {
+  LuOptions options;
+  options.engine = GENERATE(Engine::automatic, Engine::multifrontal);
+  return options;
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("batch: LU is right for every number of systems and right-hand sides", "[batch]",
                         AllTypes) {
   const auto pattern = small_matrix<typename TestType::Scalar>(23);
-  for (const std::size_t K : {1, 2, 7, 8, 9, 31, 32, 33, 100})
-    check_batch<TestType>(pattern, K, 1, Storage::interleaved, Transposition::none);
+  const LuOptions options = either_engine();
+  for (const std::size_t K : {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100})
+    check_batch<TestType>(pattern, K, 1, Storage::interleaved, Transposition::none, options);
   for (const std::size_t n_rhs : {1, 2, 7, 16, 17, 64})
-    check_batch<TestType>(pattern, 9, n_rhs, Storage::one_after_other, Transposition::none);
+    check_batch<TestType>(pattern, 9, n_rhs, Storage::one_after_other, Transposition::none, options);
 }
 
 TEMPLATE_LIST_TEST_CASE("batch: LU solves with A, its transpose and adjoint in every layout", "[batch]",
                         AllTypes) {
   const auto pattern = small_matrix<typename TestType::Scalar>(40);
+  const LuOptions options = either_engine();
   for (const Transposition op : {Transposition::none, Transposition::transposed, Transposition::adjoint})
     for (const Storage storage : {Storage::interleaved, Storage::one_after_other, Storage::strided})
-      check_batch<TestType>(pattern, 11, 3, storage, op);
-}
-
-TEMPLATE_LIST_TEST_CASE("batch: LU over an analysis with fronts, and with threshold pivoting", "[batch]",
-                        AllTypes) {
-  const auto pattern = small_matrix<typename TestType::Scalar>(40);
-  LuOptions options;
-  options.engine = Engine::multifrontal;
-  check_batch<TestType>(pattern, 9, 2, Storage::interleaved, Transposition::none, options);
-  options.pivoting = Pivoting::threshold;
-  check_batch<TestType>(pattern, 9, 2, Storage::interleaved, Transposition::transposed, options);
+      check_batch<TestType>(pattern, 11, 3, storage, op, options);
 }
 
 TEMPLATE_LIST_TEST_CASE("batch: values may be factorized again, for fewer and for more systems", "[batch]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto pattern = small_matrix<Scalar>(15);
-  BatchedLU<Scalar, typename TestType::Space> batch;
+  BatchedLU<Scalar, typename TestType::Space> batch(either_engine());
   REQUIRE(batch.analyze(on_device<TestType>(pattern)) == Status::success);
   unsigned seed = 5;
   for (const std::size_t K : {9, 3, 20}) {
@@ -95,7 +95,7 @@ TEMPLATE_LIST_TEST_CASE("batch: apply and residual", "[batch]", AllTypes) {
   const auto values = perturbed_values<TestType>(pattern, 10, Storage::interleaved);
   const auto B = random_block<TestType>(15, 5, 10, Storage::interleaved);
   BatchArray<TestType> X(15, 5, 10, Storage::one_after_other), R(15, 5, 10, Storage::interleaved);
-  BatchedLU<Scalar, typename TestType::Space> batch;
+  BatchedLU<Scalar, typename TestType::Space> batch(either_engine());
   REQUIRE(batch.analyze(on_device<TestType>(pattern)) == Status::success);
   REQUIRE(batch.factorize(values.matrix()) == Status::success);
   for (const Transposition op : {Transposition::none, Transposition::adjoint}) {

@@ -10,15 +10,17 @@
 #include <vector>
 
 #include "Lutra_Batch.hpp"
+#include "Lutra_BatchGroups.hpp"
 #include "Lutra_BatchPattern.hpp"
 #include "Lutra_DeviceLaneGroups.hpp"
+#include "Lutra_FrontGroups.hpp"
 #include "Lutra_HostLaneGroups.hpp"
 
 namespace lutra::Impl {
 
 /// State of a BatchedNumeric.
 ///
-///     values ─▶ groups of lanes ─▶ findings ── good ──▶ solve ─▶ errors ── good ──▶ success
+///     values ─▶ lanes or fronts ─▶ findings ── good ──▶ solve ─▶ errors ── good ──▶ success
 ///                                     │                            │
 ///                                     └─ suspicious ─▶ a Numeric ◀─┘ above the tolerance, or X large
 ///
@@ -33,8 +35,9 @@ class BatchEngine {
   using Block = typename Batch::block_type;
   using Mask = typename Batch::mask_type;
   using SystemNumeric = Numeric<Scalar, ExecutionSpace>;
-  using Groups = std::conditional_t<is_host_space<ExecutionSpace>, HostLaneGroups<Scalar, ExecutionSpace>,
-                                    DeviceLaneGroups<Scalar, ExecutionSpace>>;
+  using LaneGroups = std::conditional_t<is_host_space<ExecutionSpace>, HostLaneGroups<Scalar, ExecutionSpace>,
+                                        DeviceLaneGroups<Scalar, ExecutionSpace>>;
+  using Fronts = FrontGroups<Scalar, ExecutionSpace>;
 
   BatchEngine(AnalysisPointer<Scalar, ExecutionSpace> analysis, const DirectOptions& options,
               const ExecutionSpace& exec, const MemoryBudget& budget);
@@ -49,7 +52,6 @@ class BatchEngine {
   std::int64_t systems() const { return m_is_factorized ? m_report.systems : 0; }
 
  private:
-  static constexpr std::size_t size = Groups::size;
   /// Numerics of their own that are kept between calls; others are factorized again by each solve.
   static constexpr std::size_t max_kept = 64;
 
@@ -101,7 +103,8 @@ class BatchEngine {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   BatchPattern<Scalar, ExecutionSpace> m_pattern;
-  Groups m_groups;
+  std::unique_ptr<BatchGroups<Scalar, ExecutionSpace>> m_groups;
+  std::size_t m_group_size = 1;  ///< systems of a group
   BatchReport m_report;
   bool m_is_factorized = false;
   bool m_is_proven = false;                                       ///< a checked solve needed no refinement

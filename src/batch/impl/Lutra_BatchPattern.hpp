@@ -68,11 +68,12 @@ struct BatchPattern {
 inline constexpr std::int64_t wide_level_rows = 64;
 
 /// Builds the lists on the host. O(multiply-adds) with lists of targets. Fences.
+/// @param with_factors false: without the pattern of L + U, whose entries are only counted
 /// @throws InputError for analyses that a batch does not support (BatchedNumeric); OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& exec,
                                                         const Analysis<Scalar, ExecutionSpace>& analysis,
-                                                        const MemoryBudget& budget);
+                                                        const MemoryBudget& budget, bool with_factors = true);
 
 }  // namespace lutra::Impl
 
