@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_IncompletePlan.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Upload.hpp"
@@ -313,7 +312,7 @@ void map_triangles(const ExecutionSpace& exec, const Analysis<Scalar, ExecutionS
 template <class Scalar, class ExecutionSpace>
 BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& exec,
                                                         const Analysis<Scalar, ExecutionSpace>& analysis,
-                                                        const MemoryBudget& budget) {
+                                                        const MemoryBudget& budget, bool has_levels) {
   check_analysis(analysis);
   BatchPattern<Scalar, ExecutionSpace> pattern;
   pattern.keep = MemoryReservation(budget);
@@ -382,13 +381,13 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
   lists.row_order = put("lutra::batch::row_order", host.row_order);
   lists.col_order = put("lutra::batch::col_order", host.col_order);
   lists.place = put("lutra::batch::place", place_entries(host, M_map, M_entries));
-  find_levels(exec, host, pattern);
+  if (has_levels) find_levels(exec, host, pattern);
   return pattern;
 }
 
 #define LUTRA_BATCH_PATTERN(Scalar, Space)                                \
   template BatchPattern<Scalar, Space> make_batch_pattern<Scalar, Space>( \
-      const Space&, const Analysis<Scalar, Space>&, const MemoryBudget&);
+      const Space&, const Analysis<Scalar, Space>&, const MemoryBudget&, bool);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_BATCH_PATTERN)
 
 }  // namespace lutra::Impl

@@ -97,7 +97,7 @@ void compare(const HostMatrix<typename Types::Scalar>& matrix, const BatchArray<
   using Space = typename Types::Space;
   const auto analysis = lutra::analyze<Scalar, Space>(
       Space(), on_device<Types>(with_values(matrix, values, 0)), options, MemoryBudget());
-  auto pattern = lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget());
+  auto pattern = lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget(), true);
   REQUIRE(pattern.lists.targets_of != nullptr);
   if (!with_targets) pattern.lists.targets_of = nullptr;  // found by merging
   compare<Types>(pattern, matrix, values, op);
@@ -216,7 +216,8 @@ TEST_CASE("batch: lanes of complex numbers", "[batch]") {
   };
   for (const Transposition op : every_op)
     compare<Complex>(
-        for_complex(lutra::Impl::make_batch_pattern<double, Space>(Space(), *lu, MemoryBudget()), false),
+        for_complex(lutra::Impl::make_batch_pattern<double, Space>(Space(), *lu, MemoryBudget(), true),
+                    false),
         as_complex(general), with_phases<Complex>(general, false, false), op);
   const auto symmetric = symmetric_matrix<double>();
   const auto ldlt =
@@ -224,7 +225,7 @@ TEST_CASE("batch: lanes of complex numbers", "[batch]") {
   for (const bool hermitian : {false, true})
     for (const Transposition op : every_op)
       compare<Complex>(
-          for_complex(lutra::Impl::make_batch_pattern<double, Space>(Space(), *ldlt, MemoryBudget()),
+          for_complex(lutra::Impl::make_batch_pattern<double, Space>(Space(), *ldlt, MemoryBudget(), true),
                       hermitian),
           as_complex(symmetric), with_phases<Complex>(symmetric, true, hermitian), op);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_LaneLists.hpp"
 #include "Lutra_Numeric.hpp"
 
@@ -56,8 +57,8 @@ struct BatchPattern {
       entry_of;                  ///< [nnz] entry of lists.A of each caller's entry; empty: own
   std::vector<Offset> row_map;   ///< [n + 1] of callers' matrices, on the host for messages
   std::vector<Ordinal> entries;  ///< [nnz]
-  /// Levels of solves with L (also of the factorization) and with U, for devices. Transposed solves take
-  /// them in reverse.
+  /// Levels of solves with L (also of the factorization) and with U, for devices; otherwise empty. Transposed
+  /// solves take them in reverse.
   BatchLevels<Memory> lower, upper;
   BatchFanOut<Memory> fan_out;  ///< the last of the levels `lower`
   MemoryReservation keep;
@@ -68,11 +69,13 @@ struct BatchPattern {
 inline constexpr std::int64_t wide_level_rows = 64;
 
 /// Builds the lists on the host. O(multiply-adds) with lists of targets. Fences.
+/// @param has_levels whether to find `lower`, `upper` and `fan_out`, which only DeviceLaneGroups reads
 /// @throws InputError for analyses that a batch does not support (BatchedNumeric); OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& exec,
                                                         const Analysis<Scalar, ExecutionSpace>& analysis,
-                                                        const MemoryBudget& budget);
+                                                        const MemoryBudget& budget,
+                                                        bool has_levels = !is_host_space<ExecutionSpace>);
 
 }  // namespace lutra::Impl
 
