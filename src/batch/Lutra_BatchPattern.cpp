@@ -8,6 +8,7 @@
 
 #include "Lutra_IncompletePlan.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_StartVector.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -345,6 +346,9 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
   if (symmetric) map_triangles(exec, analysis, M_map, M_entries, pattern);
   pattern.row_scale = scales_or_ones<Scalar>(exec, analysis.row_scale, analysis.n, pattern.keep);
   pattern.col_scale = scales_or_ones<Scalar>(exec, analysis.col_scale, analysis.n, pattern.keep);
+  std::vector<RealOf<Scalar>> start;
+  for (Ordinal i = 0; i < analysis.n; ++i) start.push_back(static_cast<RealOf<Scalar>>(start_entry(i)));
+  pattern.start = upload(exec, pattern.keep, "lutra::batch::start of probes", start);
   if (!analysis.plan) return pattern;
   FactorStructure structure = analysis.structure(exec);
   if (const auto* const plan =

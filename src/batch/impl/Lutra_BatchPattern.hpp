@@ -50,6 +50,7 @@ struct BatchPattern {
   std::int64_t factor_entries = 0;  ///< entries of L + U; 0: the pattern is structurally singular
   double multiply_adds = 0;         ///< of one factorization
   Kokkos::View<const Real*, Memory> row_scale, col_scale;  ///< [n]
+  Kokkos::View<const Real*, Memory> start;                 ///< [n] of probes
   /// [matrix_entries] position in the caller's values; −1 − p: conjugate of that at p; nnz: zero. Empty: own.
   Kokkos::View<const Offset*, Memory> source;
   Kokkos::View<const char*, Memory> is_read;  ///< [nnz] whether an entry is read; empty: all are

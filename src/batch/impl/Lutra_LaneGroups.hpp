@@ -28,6 +28,9 @@ struct SlotSolveOptions {
   double tolerance = 0;          ///< largest that is accepted
   double max_amplification = 0;  ///< larger solutions are suspicious
   int max_steps = 0;
+  /// Whether one more solve, LaneProbe, looks for singular matrices, of which X may be small. Systems with an
+  /// amplification above the maximum fail.
+  bool probe = false;
 };
 
 /// Outcome of a solve for one system, the worst of its right-hand sides.

@@ -116,7 +116,8 @@ class TpetraBatch {
     m_pattern = std::move(pattern);
   }
   template <class T>
-  static Kokkos::View<T*, Memory> copy(const Space& exec, const char* label, const std::vector<T>& from) {
+  static Kokkos::View<T*, Memory> copy(const Space& exec, const std::string& label,
+                                       const std::vector<T>& from) {
     const Kokkos::View<T*, Memory> to(label, from.size());
     Kokkos::deep_copy(exec, to, Kokkos::View<const T*, Kokkos::HostSpace>(from.data(), from.size()));
     exec.fence("lutra::trilinos: the pattern is copied");
