@@ -72,8 +72,9 @@ class TpetraBatchedLU {
       require_factors();
       const auto x = X.getLocalViewDevice(Tpetra::Access::ReadWrite);
       const auto b = B.getLocalViewDevice(Tpetra::Access::ReadOnly);
-      status = m_batch.lu().solve(view<typename Batch::Lu::const_block_type>("B", b, B.isConstantStride()),
-                                  view<typename Batch::Lu::block_type>("X", x, X.isConstantStride()), op);
+      const auto from = view<typename Batch::Lu::const_block_type>("B", b, B.isConstantStride());
+      const auto to = view<typename Batch::Lu::block_type>("X", x, X.isConstantStride());
+      status = m_batch.lu().solve(from, to, op);
     });
     return status;
   }
