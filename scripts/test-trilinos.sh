@@ -56,7 +56,8 @@ has_trilinos() {
 
 # build_and_test <source> <build> <folder of matrices, or nothing>: runs where Trilinos is installed.
 build_and_test() {
-  local source=$1 build=$2 folder=$3 targets=(lutra_test_trilinos trilinos_first trilinos_distributed) matrix
+  local source=$1 build=$2 folder=$3 matrix
+  local targets=(lutra_test_trilinos trilinos_first trilinos_distributed trilinos_cells)
   export CXX=${CXX:-mpicxx} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   [[ -z $folder ]] || export LUTRA_MATRICES=$folder
   if $bench; then targets+=(lutra_perf_trilinos); fi

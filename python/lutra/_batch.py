@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._arrays import Csr, Vectors, as_csr, as_systems, from_dlpack, on_device, ordered, with_scalar
+from ._closing import Closing
 from ._core import BatchReport
 from ._errors import AccuracyWarning, BatchError, describe_failures, warn
 from ._options import make_solver
@@ -49,7 +49,7 @@ def _common_scalar(A: Csr, values: Any) -> str:
     return name if name in ("float32", "float64", "complex64", "complex128") else A.scalar
 
 
-class BatchedFactors:
+class BatchedFactors(Closing):
     """Base class of factors of K matrices with one pattern, which hold memory until `close` or the end of `with`.
 
     `A` is csr with sorted columns. Its values represent those of the batch: scales and pivots are chosen for them.
@@ -182,17 +182,8 @@ class BatchedFactors:
         return BatchErrors(report.componentwise, report.normwise)
 
     def close(self) -> None:
-        """Frees the factors. Further calls raise ValueError."""
         self._batch.close()
         self._values = None
-
-    def __enter__(self) -> BatchedFactors:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._batch.closed else self.report.status

@@ -70,7 +70,7 @@ class Pattern:
 
     def factorize(self, values: Any) -> Held:
         """Factors for values [entries] or [systems × entries] that `solve`; they return here when they are freed."""
-        kind = (values.ndim, values.dtype, getattr(values, "device", None))
+        kind = (values.ndim, values.dtype, None if isinstance(values, np.ndarray) else values.device)
         with self._lock:
             idle = self._idle.get(kind)
             factors = idle.pop() if idle else None
@@ -176,6 +176,8 @@ class Pattern:
 
 class Held:
     """Factors that belong to one set of values. When this object is freed, its pattern uses their memory again."""
+
+    __slots__ = ("_factors", "_kind", "_pattern")
 
     def __init__(self, pattern: Pattern, kind: tuple[Any, ...], factors: Any) -> None:
         self._pattern, self._kind, self._factors = pattern, kind, factors

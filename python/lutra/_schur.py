@@ -8,12 +8,13 @@ from typing import Any, Sequence
 import numpy as np
 import scipy.sparse
 
+from ._closing import Closing
 from ._solvers import LDLT, LU, ldlt, splu
 
 _BLOCK = 32  # columns per solve
 
 
-class SchurComplement:
+class SchurComplement(Closing):
     """S = Ass - Asr Arr⁻¹ Ars for a set s of rows and columns of A, where r are the others.
 
     To solve A x = b, compute g = condense(b), solve S y = g with any dense solver, and compute x = expand(b, y).
@@ -77,5 +78,4 @@ class SchurComplement:
         return x
 
     def close(self) -> None:
-        """Frees the factors."""
         self.factors.close()

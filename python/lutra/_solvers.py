@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, overload
 
 import numpy as np
@@ -12,6 +11,7 @@ import scipy.sparse.linalg
 
 from . import _core
 from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar
+from ._closing import Closing
 from ._core import MemoryForecast, Report
 from ._errors import judge
 from ._options import lists_options, make_solver
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._batch import BatchedLDLT, BatchedLU
 
 
-class Factors:
+class Factors(Closing):
     """Base class of all factors. They hold memory until `close` or the end of a `with` block."""
 
     _method = ""
@@ -124,17 +124,8 @@ class Factors:
         )
 
     def close(self) -> None:
-        """Frees the factors. Further calls raise ValueError."""
         self._solver.close()
         self._written = None
-
-    def __enter__(self) -> Factors:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "closed" if self._solver.closed else self.report.status

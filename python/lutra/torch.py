@@ -49,10 +49,10 @@ def solve(values: torch.Tensor, b: torch.Tensor, pattern: Any, trans: str = "N",
 def _check(values: torch.Tensor, b: torch.Tensor, pattern: Pattern) -> None:
     if values.dtype != b.dtype or values.device != b.device:
         raise TypeError(f"values are of {values.dtype} on {values.device}, but b of {b.dtype} on {b.device}")
-    if values.dim() < 1 or values.shape[-1] != pattern.entries:
-        raise ValueError(f"values: {tuple(values.shape)}, but the pattern has {pattern.entries} entries")
-    systems = tuple(values.shape[:-1])
-    found = tuple(b.shape)
+    of_values, found = tuple(values.shape), tuple(b.shape)
+    if not of_values or of_values[-1] != pattern.entries:
+        raise ValueError(f"values: {of_values}, but the pattern has {pattern.entries} entries")
+    systems = of_values[:-1]
     if found[: len(systems)] != systems or len(found) - len(systems) not in (1, 2) or found[len(systems)] != pattern.n:
         wanted = (*systems, pattern.n)
         raise ValueError(f"b: {found}, but {wanted} or {(*wanted, 'columns')} is wanted")
@@ -60,12 +60,9 @@ def _check(values: torch.Tensor, b: torch.Tensor, pattern: Pattern) -> None:
 
 def _array(tensor: torch.Tensor) -> Any:
     """The numbers without history: an array of NumPy on the host, which costs less than DLPack, or a tensor."""
-    plain = tensor.detach()
-    if plain.is_complex():
-        plain = plain.resolve_conj()
-    if plain.is_neg():
-        plain = plain.resolve_neg()
-    return plain.numpy() if plain.device.type == "cpu" else plain
+    if tensor.is_cpu:
+        return tensor.numpy(force=True)
+    return tensor.detach().resolve_conj().resolve_neg()
 
 
 class _Solve(torch.autograd.Function):

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The class Batch of lutra._core, which lutra.BatchedLU and BatchedLDLT make convenient.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <optional>
 
-#include "Lutra_PyArrays.hpp"
 #include "Lutra_PyBatch.hpp"
-#include "Lutra_PyHandle.hpp"
+#include "Lutra_PyBindHandle.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -118,31 +110,7 @@ void bind_batches(nb::module_& m) {
         return "<lutra.BatchReport " + std::to_string(r.systems) +
                " systems: " + std::string(to_string(r.status)) + ">";
       });
-  nb::class_<BatchHandle>(m, "Batch", "A batch of the library on arrays of its own types.")
-      .def(nb::init<const std::string&, const std::string&, const std::string&,
-                    std::vector<std::pair<std::string, std::string>>, std::vector<std::int64_t>,
-                    const nb::object&>(),
-           "method"_a, "scalar"_a, "ordinal"_a, "options"_a, "user_permutation"_a, "log"_a = nb::none())
-      .def_prop_ro("scalar", &BatchHandle::scalar)
-      .def_prop_ro("closed", &BatchHandle::is_closed)
-      .def_prop_ro("report",
-                   [](const BatchHandle& h) { return h.use([](const Batch& b) { return b.report(); }); })
-      .def("close",
-           [](BatchHandle& h) {
-             if (Life::instance().is_finished()) return;  // and closed
-             const Life::Call call;
-             const nb::gil_scoped_release release;
-             h.close();
-           })
-      .def(
-          "analyze",
-          [](const BatchHandle& h, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
-             const Input& indices, const Input& data) {
-            const MatrixArrays A =
-                matrix_arrays(h.scalar(), h.scalar_dtype(), h.ordinal(), shape, indptr, indices, data);
-            h.use([&](Batch& batch) { batch.analyze(A); });
-          },
-          "shape"_a, "indptr"_a, "indices"_a, "data"_a)
+  bind_handle<BatchHandle>(m, "Batch", "A batch of the library on arrays of its own types.")
       .def("factorize", &factorize, "values"_a, "mask"_a = nb::none())
       .def("solve", &solve, "b"_a, "out"_a, "trans"_a = "N")
       .def("failures", &failures, "with_inaccurate"_a)

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The module lutra._core: solvers on arrays. The package lutra adds a convenient interface in Python.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_PyArrays.hpp"
-#include "Lutra_PyHandle.hpp"
+#include "Lutra_PyBindHandle.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_StructureSvg.hpp"
 
@@ -23,12 +16,6 @@ namespace {
 
 // ---- arrays
 // ------------------------------------------------------------------------------------------------
-
-MatrixArrays matrix_of(const Handle& handle, std::pair<std::int64_t, std::int64_t> shape,
-                       const Input& row_map, const Input& entries, const Input& values) {
-  return matrix_arrays(handle.scalar(), handle.scalar_dtype(), handle.ordinal(), shape, row_map, entries,
-                       values);
-}
 
 /// @throws for a shift whose type, length or memory does not match the rows of A
 void check_shift(const Handle& handle, const Input& shift, const MatrixArrays& A) {
@@ -287,31 +274,7 @@ void bind_solver(nb::module_& m) {
           nb::sig("def __dlpack__(self, **options: object) -> object"))
       .def("__dlpack_device__", [](const OwnVectors& v) { return std::pair(v.device_type, v.device_id); })
       .def_ro("shape", &OwnVectors::shape);
-  nb::class_<Handle>(m, "Solver", "A solver of the library on arrays of its own types.")
-      .def(nb::init<const std::string&, const std::string&, const std::string&,
-                    std::vector<std::pair<std::string, std::string>>, std::vector<std::int64_t>,
-                    const nb::object&>(),
-           "method"_a, "scalar"_a, "ordinal"_a, "options"_a, "user_permutation"_a, "log"_a = nb::none())
-      .def_prop_ro("scalar", &Handle::scalar)
-      .def_prop_ro("ordinal", &Handle::ordinal)
-      .def_prop_ro("closed", &Handle::is_closed)
-      .def_prop_ro("report",
-                   [](const Handle& h) { return h.use([](const Solver& s) { return s.report(); }); })
-      .def("close",
-           [](Handle& h) {
-             if (Life::instance().is_finished()) return;  // and closed
-             const Life::Call call;
-             const nb::gil_scoped_release release;
-             h.close();
-           })
-      .def(
-          "analyze",
-          [](const Handle& h, std::pair<std::int64_t, std::int64_t> shape, const Input& indptr,
-             const Input& indices, const Input& data) {
-            const MatrixArrays A = matrix_of(h, shape, indptr, indices, data);
-            h.use([&](Solver& s) { s.analyze(A); });
-          },
-          "shape"_a, "indptr"_a, "indices"_a, "data"_a)
+  bind_handle<Handle>(m, "Solver", "A solver of the library on arrays of its own types.")
       .def("factorize", &factorize, "shape"_a, "indptr"_a, "indices"_a, "data"_a, "shift"_a = nb::none())
       .def("solve", &solve, "b"_a, "out"_a, "trans"_a = "N", "M"_a = nb::none())
       .def("solve_parts", &solve_parts, "b"_a, "out"_a, "parts"_a, "trans"_a = "N")

@@ -166,7 +166,8 @@ class BadCalls(unittest.TestCase):
             lu.solve((b + 1j).astype("complex64"))
         with self.assertRaisesRegex(TypeError, r"real.*; factorize A.astype\('complex128'\)$"):
             lutra.gmres(A, b + 1j)
-        np.testing.assert_allclose(A @ lutra.splu(A.astype("complex128")).solve(b + 1j), b + 1j)
+        if "complex128" in SCALARS:
+            np.testing.assert_allclose(A @ lutra.splu(A.astype("complex128")).solve(b + 1j), b + 1j)
         for sparse in (sp.csc_matrix(b).T, sp.coo_matrix(b[:, None]), sp.csr_array(b[:, None])):
             with self.assertRaisesRegex(TypeError, rf"format {sparse.format}; pass b.toarray\(\)$"):
                 lu.solve(sparse)

@@ -86,7 +86,9 @@ BatchEngine<Scalar, ExecutionSpace>::BatchEngine(AnalysisPointer<Scalar, Executi
       m_options(options),
       m_exec(exec),
       m_budget(budget.with_control()),
-      m_pattern(make_batch_pattern(exec, *m_analysis, m_budget, !takes_fronts(*m_analysis, options))) {
+      m_pattern(make_batch_pattern(
+          exec, *m_analysis, m_budget,
+          {.factors = !takes_fronts(*m_analysis, options), .levels = !is_host_space<ExecutionSpace>})) {
   const bool by_fronts = takes_fronts(*m_analysis, options);
   if (by_fronts) {
     m_groups =
@@ -166,7 +168,7 @@ void BatchEngine<Scalar, ExecutionSpace>::check_symmetries(const Values& values,
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::start(std::size_t count, std::vector<std::int64_t> active) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  m_is_factorized = m_is_proven = false;
+  m_is_factorized = m_is_proven = m_is_probed = false;
   m_alone.clear();
   m_active = std::move(active);
   m_is_alone.assign(count, 0);
@@ -243,10 +245,16 @@ void BatchEngine<Scalar, ExecutionSpace>::load(const Chunk& chunk) {
   m_groups->load(m_values, chunk.systems);
 }
 
+/// Whether only zero pivots make a matrix singular.
+template <class Scalar, class ExecutionSpace>
+bool BatchEngine<Scalar, ExecutionSpace>::trusts_pivots() const {
+  const auto* const ldlt = std::get_if<LdltOptions>(&m_analysis->options);
+  return ldlt != nullptr && ldlt->trust_pivots;
+}
+
 template <class Scalar, class ExecutionSpace>
 double BatchEngine<Scalar, ExecutionSpace>::perturbation() const {
-  const auto* const ldlt = std::get_if<LdltOptions>(&m_analysis->options);
-  if (is_incomplete() || (ldlt != nullptr && ldlt->trust_pivots)) return 0;
+  if (is_incomplete() || trusts_pivots()) return 0;
   return std::max(m_options.perturbation, default_perturbation<Scalar>());
 }
 
@@ -257,8 +265,7 @@ bool BatchEngine<Scalar, ExecutionSpace>::is_suspicious(const SlotFindings& foun
   if (!std::isfinite(found.growth) || found.smallest_pivot == 0 || found.perturbed > 0) return true;
   const auto* const ldlt = std::get_if<LdltOptions>(&m_analysis->options);
   if (ldlt != nullptr && ldlt->positive_definite && found.negative > 0) return true;
-  const bool trusts = ldlt != nullptr && ldlt->trust_pivots;
-  if (!trusts && found.growth >= ConditionGuard<Scalar, ExecutionSpace>::near_singular) return true;
+  if (!trusts_pivots() && found.growth >= ConditionGuard<Scalar, ExecutionSpace>::near_singular) return true;
   if (ldlt != nullptr && !ldlt->positive_definite)
     return (m_options.pivoting == Pivoting::automatic || m_options.pivoting == Pivoting::threshold) &&
            found.multiplier * ldlt->pivot_threshold > 1;
@@ -392,6 +399,7 @@ const BatchReport& BatchedNumeric<Scalar, ExecutionSpace>::report() const noexce
   template auto Impl::BatchEngine<Scalar, Space>::chunk(std::size_t) const->Chunk;                    \
   template void Impl::BatchEngine<Scalar, Space>::load(const Chunk&);                                 \
   template double Impl::BatchEngine<Scalar, Space>::perturbation() const;                             \
+  template bool Impl::BatchEngine<Scalar, Space>::trusts_pivots() const;                              \
   template class BatchedNumeric<Scalar, Space>;
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_BATCH_ENGINE)
 

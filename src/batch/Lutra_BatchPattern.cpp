@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_IncompletePlan.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_StartVector.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -313,7 +313,7 @@ void map_triangles(const ExecutionSpace& exec, const Analysis<Scalar, ExecutionS
 template <class Scalar, class ExecutionSpace>
 BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& exec,
                                                         const Analysis<Scalar, ExecutionSpace>& analysis,
-                                                        const MemoryBudget& budget, bool with_factors) {
+                                                        const MemoryBudget& budget, BatchPatternParts parts) {
   check_analysis(analysis);
   BatchPattern<Scalar, ExecutionSpace> pattern;
   pattern.keep = MemoryReservation(budget);
@@ -346,8 +346,11 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
   if (symmetric) map_triangles(exec, analysis, M_map, M_entries, pattern);
   pattern.row_scale = scales_or_ones<Scalar>(exec, analysis.row_scale, analysis.n, pattern.keep);
   pattern.col_scale = scales_or_ones<Scalar>(exec, analysis.col_scale, analysis.n, pattern.keep);
+  std::vector<RealOf<Scalar>> start;
+  for (Ordinal i = 0; i < analysis.n; ++i) start.push_back(static_cast<RealOf<Scalar>>(start_entry(i)));
+  pattern.start = upload(exec, pattern.keep, "lutra::batch::start of probes", start);
   if (!analysis.plan) return pattern;
-  if (!with_factors) {
+  if (!parts.factors) {
     pattern.factor_entries = *analysis.report.factors.nnz_l + *analysis.report.factors.nnz_u;
     return pattern;
   }
@@ -386,7 +389,7 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
   lists.row_order = put("lutra::batch::row_order", host.row_order);
   lists.col_order = put("lutra::batch::col_order", host.col_order);
   lists.place = put("lutra::batch::place", place_entries(host, M_map, M_entries));
-  find_levels(exec, host, pattern);
+  if (parts.levels) find_levels(exec, host, pattern);
   return pattern;
 }
 

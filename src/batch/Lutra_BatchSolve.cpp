@@ -128,6 +128,8 @@ void BatchEngine<Scalar, ExecutionSpace>::solve_chunk(const Chunk& chunk, const 
   options.tolerance = tolerance > 0 ? tolerance : sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
   options.max_amplification = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
   options.max_steps = m_options.max_refinement_steps;
+  options.probe = options.check && !m_is_probed && !trusts_pivots();
+  options.is_probed = options.probe || (m_is_probed && !trusts_pivots());
   const auto used = usable(chunk);
   std::vector<SlotSolution> solutions(chunk.systems.size());
   if (m_pattern.factor_entries > 0) m_groups->solve(B, X, op, chunk.systems, used, options, solutions);
@@ -156,7 +158,10 @@ Status BatchEngine<Scalar, ExecutionSpace>::solve(const ConstBlock& B, const Blo
     forget_solutions();
     return report_failure(
         [&] {
-          if (B.extent(1) > 0) for_chunks([&](const Chunk& part) { solve_chunk(part, B, X, op); });
+          if (B.extent(1) > 0) {
+            for_chunks([&](const Chunk& part) { solve_chunk(part, B, X, op); });
+            m_is_probed = m_is_probed || checks_solutions();
+          }
           m_exec.fence("lutra::batch: X is complete");
           finish_report();
           m_report.solve_seconds = timer.seconds();

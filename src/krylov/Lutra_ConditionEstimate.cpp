@@ -8,6 +8,7 @@
 #include "Lutra_ForRange.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_StartVector.hpp"
 
 namespace lutra {
 namespace {
@@ -106,14 +107,6 @@ static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows
       });
 }
 
-/// Entry i of a start vector without a preferred direction: magnitude 1 to 2 and a pseudo-random sign, the
-/// same on every backend.
-KOKKOS_INLINE_FUNCTION double start_entry(std::int64_t i) {
-  const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
-  const double size = 1.0 + static_cast<double>(mixed >> 40) / (1 << 24);
-  return (mixed >> 20 & 1) != 0 ? size : -size;
-}
-
 /// out = g times half of the start vector, entry by entry.
 template <class ExecutionSpace, class Rows>
 static void weight_start(const ExecutionSpace& exec, const Rows& g, const Rows& out) {
@@ -121,7 +114,7 @@ static void weight_start(const ExecutionSpace& exec, const Rows& g, const Rows& 
   Impl::for_range(
       exec, "lutra::krylov::weight_start", static_cast<std::int64_t>(g.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t i) {
-        out(i, 0) = g(i, 0) * Scalar(static_cast<RealOf<Scalar>>(0.5 * start_entry(i)));
+        out(i, 0) = g(i, 0) * Scalar(static_cast<RealOf<Scalar>>(0.5 * Impl::start_entry(i)));
       });
 }
 
@@ -134,7 +127,7 @@ static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scal
   Impl::for_range(
       exec, "lutra::krylov::unit_vector", static_cast<std::int64_t>(v.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t i) {
-        const double entry = row < 0 ? start_entry(i) : row == i ? 1.0 : 0.0;
+        const double entry = row < 0 ? Impl::start_entry(i) : row == i ? 1.0 : 0.0;
         v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(entry * factor / static_cast<double>(scale(i))));
       });
 }

@@ -21,7 +21,7 @@ Pattern<Types> analyze(const HostMatrix<typename Types::Scalar>& matrix, const a
   using Space = typename Types::Space;
   const auto analysis =
       lutra::analyze<Scalar, Space>(Space(), on_device<Types>(matrix), options, MemoryBudget());
-  return lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget());
+  return lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget(), {.levels = true});
 }
 
 /// Rows of a batch, computed symbolically launch by launch.
@@ -207,8 +207,8 @@ TEMPLATE_LIST_TEST_CASE("batch: incomplete factors by kernels of devices", "[bat
       BatchedILU<Scalar, Space> batch(options);
       REQUIRE(batch.analyze(on_device<TestType>(matrix)) == Status::success);
       REQUIRE(batch.factorize(values.matrix()) == Status::success);
-      const auto pattern =
-          lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *batch.analysis(), MemoryBudget());
+      const auto pattern = lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *batch.analysis(),
+                                                                          MemoryBudget(), {.levels = true});
       for (const Transposition op : {Transposition::none, Transposition::transposed}) {
         BatchArray<TestType> Y(300, 1, 3, Storage::interleaved);
         batch.apply(B.view(), Y.view(), op);

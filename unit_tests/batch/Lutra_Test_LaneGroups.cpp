@@ -97,7 +97,8 @@ void compare(const HostMatrix<typename Types::Scalar>& matrix, const BatchArray<
   using Space = typename Types::Space;
   const auto analysis = lutra::analyze<Scalar, Space>(
       Space(), on_device<Types>(with_values(matrix, values, 0)), options, MemoryBudget());
-  auto pattern = lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget());
+  auto pattern =
+      lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget(), {.levels = true});
   REQUIRE(pattern.lists.targets_of != nullptr);
   if (!with_targets) pattern.lists.targets_of = nullptr;  // found by merging
   compare<Types>(pattern, matrix, values, op);
@@ -215,18 +216,19 @@ TEST_CASE("batch: lanes of complex numbers", "[batch]") {
         A.n_rows, A.n_cols, A.row_map, A.entries, {A.values.begin(), A.values.end()}};
   };
   for (const Transposition op : every_op)
-    compare<Complex>(
-        for_complex(lutra::Impl::make_batch_pattern<double, Space>(Space(), *lu, MemoryBudget()), false),
-        as_complex(general), with_phases<Complex>(general, false, false), op);
+    compare<Complex>(for_complex(lutra::Impl::make_batch_pattern<double, Space>(Space(), *lu, MemoryBudget(),
+                                                                                {.levels = true}),
+                                 false),
+                     as_complex(general), with_phases<Complex>(general, false, false), op);
   const auto symmetric = symmetric_matrix<double>();
   const auto ldlt =
       lutra::analyze<double, Space>(Space(), on_device<Real>(symmetric), LdltOptions(), MemoryBudget());
   for (const bool hermitian : {false, true})
     for (const Transposition op : every_op)
-      compare<Complex>(
-          for_complex(lutra::Impl::make_batch_pattern<double, Space>(Space(), *ldlt, MemoryBudget()),
-                      hermitian),
-          as_complex(symmetric), with_phases<Complex>(symmetric, true, hermitian), op);
+      compare<Complex>(for_complex(lutra::Impl::make_batch_pattern<double, Space>(
+                                       Space(), *ldlt, MemoryBudget(), {.levels = true}),
+                                   hermitian),
+                       as_complex(symmetric), with_phases<Complex>(symmetric, true, hermitian), op);
 }
 #endif
 

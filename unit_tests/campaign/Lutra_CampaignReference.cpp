@@ -5,58 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "Lutra_Reference_Singular.hpp"
+
 namespace lutra::Campaign {
 namespace {
-
-// ---- arithmetic modulo p = 2^61 − 1
-
-constexpr std::uint64_t p = (1ULL << 61) - 1;
-__extension__ using Wide128 = unsigned __int128;
-
-std::uint64_t times(std::uint64_t a, std::uint64_t b) {
-  const Wide128 product = static_cast<Wide128>(a) * b;
-  const std::uint64_t sum =
-      static_cast<std::uint64_t>(product & p) + static_cast<std::uint64_t>(product >> 61);
-  return sum >= p ? sum - p : sum;
-}
-
-std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
-  std::uint64_t result = 1;
-  for (; exponent > 0; exponent >>= 1) {
-    if (exponent & 1U) result = times(result, base);
-    base = times(base, base);
-  }
-  return result;
-}
-
-/// value modulo p. 2^61 = 1, so that powers of two, also negative ones, are those of exponents modulo 61.
-std::uint64_t residue(double value) {
-  int exponent = 0;
-  const double fraction = std::frexp(std::abs(value), &exponent);
-  const auto mantissa = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
-  const int shift = ((exponent - 53) % 61 + 61) % 61;
-  const std::uint64_t size = times(mantissa % p, 1ULL << shift);
-  return value < 0 && size > 0 ? p - size : size;
-}
-
-/// One step of Gaussian elimination. @returns false if column k holds no pivot
-bool eliminate(std::vector<std::vector<std::uint64_t>>& rows, std::size_t k) {
-  const auto pivot = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(k), rows.end(),
-                                  [&](const auto& row) { return row[k] != 0; });
-  if (pivot == rows.end()) return false;
-  std::iter_swap(rows.begin() + static_cast<std::ptrdiff_t>(k), pivot);
-  const std::uint64_t inverse = power(rows[k][k], p - 2);
-  for (std::size_t i = k + 1; i < rows.size(); ++i) {
-    if (rows[i][k] == 0) continue;
-    const std::uint64_t factor = p - times(rows[i][k], inverse);
-    for (std::size_t j = k; j < rows.size(); ++j) {
-      if (rows[k][j] == 0) continue;
-      const std::uint64_t sum = rows[i][j] + times(factor, rows[k][j]);
-      rows[i][j] = sum >= p ? sum - p : sum;
-    }
-  }
-  return true;
-}
 
 // ---- dense matrices in long double
 
@@ -138,12 +90,7 @@ void multiply_magnitudes(const Rows& A, const std::vector<long double>& v, std::
 }  // namespace
 
 bool is_exactly_singular(const HostMatrix<double>& A) {
-  const auto n = static_cast<std::size_t>(A.n_rows);
-  std::vector<std::vector<std::uint64_t>> rows(n, std::vector<std::uint64_t>(n));
-  for (const auto& [i, j, value] : entries_of(A)) rows[i][j] = residue(value);
-  for (std::size_t k = 0; k < n; ++k)
-    if (!eliminate(rows, k)) return true;
-  return false;
+  return Reference::is_exactly_singular(A);
 }
 
 template <class Scalar>

@@ -18,8 +18,7 @@ constexpr std::size_t max_rows_of_rank = 400;       ///< exact singularity
 constexpr std::size_t max_rows_of_condition = 600;  ///< condition number
 constexpr std::size_t max_rows_of_inertia = 60;     ///< eigenvalues
 
-/// Whether a matrix is singular to the last bit. Its entries are dyadic rationals; it is eliminated modulo
-/// the prime 2⁶¹ − 1. A regular matrix is found singular with a probability of about n·2⁻⁵⁰.
+/// Whether a matrix is singular to the last bit (Lutra_Reference_Singular.hpp).
 bool is_exactly_singular(const HostMatrix<double>& A);
 
 /// Spectral radius of |A⁻¹|·|A|, in long double: the least Skeel condition number that scaling of rows and

@@ -14,6 +14,8 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 NOTES = sorted((ROOT / "docs" / "notes").glob("*.md"))
 TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 TEXTS = PAGES + [ROOT / "docs" / "notes" / "README.md", *TOP]
+# Pages whose code comes from example/ and the tests of plug-ins
+PAGES_OF_EXAMPLES = ("guide.md", "plugins.md", "trilinos.md", "trilinos-batches.md")
 MAX_LINES = 150
 MAX_COLUMNS = 120  # of every line, tables included
 PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
@@ -100,7 +102,7 @@ class Pages(unittest.TestCase):
         sources = [normalized(p.read_text()) for pattern in ("*.cpp", "CMakeLists.txt")
                    for folder in ("example", "unit_tests/trilinos", "unit_tests/plugins")
                    for p in (ROOT / folder).rglob(pattern)]
-        for name in ("guide.md", "plugins.md", "trilinos.md"):
+        for name in PAGES_OF_EXAMPLES:
             page = (ROOT / "docs" / name).read_text()
             blocks = code_blocks(page, "cpp") + code_blocks(page, "cmake")
             self.assertTrue(blocks)
@@ -117,7 +119,7 @@ class Pages(unittest.TestCase):
             blocks = code_blocks(page.read_text(), "cpp")
             if page.name == "README.md":
                 self.assertEqual(len(blocks), 1 if page.parent == ROOT else 0)
-            elif page.name not in ("guide.md", "plugins.md", "trilinos.md"):
+            elif page.name not in PAGES_OF_EXAMPLES:
                 for number in range(1, len(blocks) + 1):
                     with self.subTest(page=page.name, number=number):
                         self.assertIn(f'#include "{page.stem}_{number}.inc"', compiled)

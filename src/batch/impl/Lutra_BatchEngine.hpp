@@ -76,6 +76,7 @@ class BatchEngine {
   void finish_report();
   std::size_t system_at(std::size_t slot) const { return static_cast<std::size_t>(m_active[slot]); }
   bool is_incomplete() const { return m_analysis->is_incomplete(); }
+  bool trusts_pivots() const;
 
   // Lutra_BatchSolve.cpp
   void check_blocks(const char* call, const ConstBlock& B, const ConstBlock& X, Transposition op) const;
@@ -107,11 +108,12 @@ class BatchEngine {
   std::size_t m_group_size = 1;  ///< systems of a group
   BatchReport m_report;
   bool m_is_factorized = false;
-  bool m_is_proven = false;                                       ///< a checked solve needed no refinement
-  Values m_values;                                                ///< of the last factorization
-  std::vector<std::int64_t> m_active;                             ///< systems that are not masked, one a slot
-  std::size_t m_chunk_slots = 0;                                  ///< a multiple of the group size
-  std::vector<char> m_is_alone;                                   ///< [K]
+  bool m_is_proven = false;            ///< a checked solve needed no refinement
+  bool m_is_probed = false;            ///< a solve has looked for singular matrices
+  Values m_values;                     ///< of the last factorization
+  std::vector<std::int64_t> m_active;  ///< systems that are not masked, one a slot
+  std::size_t m_chunk_slots = 0;       ///< a multiple of the group size
+  std::vector<char> m_is_alone;        ///< [K]
   std::map<std::size_t, std::unique_ptr<SystemNumeric>> m_alone;  ///< by system; some of them
 };
 

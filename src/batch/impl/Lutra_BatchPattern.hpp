@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_LaneLists.hpp"
 #include "Lutra_Numeric.hpp"
 
@@ -49,6 +50,7 @@ struct BatchPattern {
   std::int64_t factor_entries = 0;  ///< entries of L + U; 0: the pattern is structurally singular
   double multiply_adds = 0;         ///< of one factorization
   Kokkos::View<const Real*, Memory> row_scale, col_scale;  ///< [n]
+  Kokkos::View<const Real*, Memory> start;                 ///< [n] of probes
   /// [matrix_entries] position in the caller's values; −1 − p: conjugate of that at p; nnz: zero. Empty: own.
   Kokkos::View<const Offset*, Memory> source;
   Kokkos::View<const char*, Memory> is_read;  ///< [nnz] whether an entry is read; empty: all are
@@ -56,8 +58,8 @@ struct BatchPattern {
       entry_of;                  ///< [nnz] entry of lists.A of each caller's entry; empty: own
   std::vector<Offset> row_map;   ///< [n + 1] of callers' matrices, on the host for messages
   std::vector<Ordinal> entries;  ///< [nnz]
-  /// Levels of solves with L (also of the factorization) and with U, for devices. Transposed solves take
-  /// them in reverse.
+  /// Levels of solves with L (also of the factorization) and with U, for devices; otherwise empty. Transposed
+  /// solves take them in reverse.
   BatchLevels<Memory> lower, upper;
   BatchFanOut<Memory> fan_out;  ///< the last of the levels `lower`
   MemoryReservation keep;
@@ -67,13 +69,18 @@ struct BatchPattern {
 /// systems are 2000: fewer do not hide the latency of loads.
 inline constexpr std::int64_t wide_level_rows = 64;
 
+/// What a BatchPattern is to have beside the matrix.
+struct BatchPatternParts {
+  bool factors = true;  ///< the pattern of L + U; otherwise its entries are only counted
+  bool levels = false;  ///< `lower`, `upper` and `fan_out`, which only DeviceLaneGroups reads
+};
+
 /// Builds the lists on the host. O(multiply-adds) with lists of targets. Fences.
-/// @param with_factors false: without the pattern of L + U, whose entries are only counted
 /// @throws InputError for analyses that a batch does not support (BatchedNumeric); OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
-BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& exec,
-                                                        const Analysis<Scalar, ExecutionSpace>& analysis,
-                                                        const MemoryBudget& budget, bool with_factors = true);
+BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& analysis, const MemoryBudget& budget,
+    BatchPatternParts parts = {.levels = !is_host_space<ExecutionSpace>});
 
 }  // namespace lutra::Impl
 

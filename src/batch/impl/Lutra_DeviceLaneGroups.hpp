@@ -105,14 +105,29 @@ class DeviceLaneGroups {
              const std::vector<char>& used, const SlotSolveOptions& options,
              std::span<SlotSolution> solutions) {
     const std::size_t slots = systems.size();
-    reserve_work(slots, B.extent(1));
+    reserve_work(slots, B.extent(1), options.probe);
     MemoryReservation scratch(m_budget);
     const auto of = upload_systems(scratch, systems);
-    for (std::size_t first = 0; first < B.extent(1); first += m_columns) {
-      const std::size_t columns = std::min(m_columns, B.extent(1) - first);
+    if (options.probe && m_columns == 1) {  // no column is left for a probe beside others
+      activate(used, 1);
+      weigh(op, slots, 0);
+      apply(op, slots, 1, work(0, slots), nullptr, work(1, slots));
+      judge_probe(op, slots, 0, used, options, solutions);
+    }
+    for (std::size_t first = 0, columns = 0; first < B.extent(1); first += columns) {
+      const bool probes = options.probe && m_columns > 1 && first == 0;
+      columns = std::min(columns_at_once(probes), B.extent(1) - first);
       std::vector<char> active = activate(used, columns);
       read(B, of, slots, first, work(0, slots));
-      apply(op, slots, columns, work(0, slots), nullptr, work(1, slots));
+      if (probes) {
+        activate(used, columns + 1);
+        weigh(op, slots, columns);
+      }
+      apply(op, slots, columns + (probes ? 1 : 0), work(0, slots), nullptr, work(1, slots));
+      if (probes) {
+        judge_probe(op, slots, columns, used, options, solutions);
+        set_active(active);
+      }
       if (options.check) {
         std::vector<SlotErrors> errors(columns * slots);
         compute_residual(op, slots, work(0, slots), work(1, slots), work(2, slots), errors);
@@ -131,11 +146,11 @@ class DeviceLaneGroups {
   void residual(const ConstBlock& B, const ConstBlock& X, const Block& R, Transposition op,
                 std::span<const std::int64_t> systems, const std::vector<char>& used) {
     const std::size_t slots = systems.size();
-    reserve_work(slots, B.extent(1));
+    reserve_work(slots, B.extent(1), false);
     MemoryReservation scratch(m_budget);
     const auto of = upload_systems(scratch, systems);
-    for (std::size_t first = 0; first < B.extent(1); first += m_columns) {
-      const std::size_t columns = std::min(m_columns, B.extent(1) - first);
+    for (std::size_t first = 0, columns = 0; first < B.extent(1); first += columns) {
+      columns = std::min(columns_at_once(false), B.extent(1) - first);
       activate(used, columns);
       read(B, of, slots, first, work(0, slots));
       read(X, of, slots, first, work(1, slots));
@@ -226,13 +241,14 @@ class DeviceLaneGroups {
     const std::size_t numbers = arrays * static_cast<std::size_t>(pattern.n) * columns * slots;
     return numbers * sizeof(Scalar) + (4 * columns + 1) * slots * sizeof(Real) + columns * slots;
   }
-  /// As many of the right-hand sides at once as fit in a quarter of the memory, at most 16.
-  void reserve_work(std::size_t slots, std::size_t n_rhs) {
+  /// As many of the right-hand sides at once as fit in a quarter of the memory, at most 16, and a probe.
+  void reserve_work(std::size_t slots, std::size_t n_rhs, bool probes) {
     constexpr std::size_t most_bytes = std::size_t(1) << 33;
     const std::size_t room = std::min(most_bytes, m_budget.available_bytes() / 4);
-    std::size_t columns = std::clamp<std::size_t>(n_rhs, 1, max_columns);
+    std::size_t columns = std::clamp<std::size_t>(n_rhs, 1, max_columns) + (probes ? 1 : 0);
     while (columns > 1 && bytes_of_work(m_pattern, slots, columns) > room) columns = (columns + 1) / 2;
-    if (columns == m_columns && slots <= m_work_slots) return;
+    const bool is_enough = columns == m_columns || (!probes && columns + 1 == m_columns);
+    if (is_enough && slots <= m_work_slots) return;
     m_exec.fence("lutra::batch: the former workspace is freed");
     for (;; columns = (columns + 1) / 2) {
       try {
@@ -255,6 +271,10 @@ class DeviceLaneGroups {
     m_active = m_work_reservation.template allocate<Flags>(m_exec, label, columns * slots);
     m_columns = columns;
     m_work_slots = slots;
+  }
+  /// Right-hand sides that have room, beside that of a probe.
+  std::size_t columns_at_once(bool probes) const {
+    return std::min(max_columns, m_columns - (probes ? 1 : 0));
   }
   /// B, X, R, trial X, Y, trial R, each [groups][columns][n][lanes]
   Scalar* work(std::size_t array, std::size_t slots) const {
@@ -362,6 +382,39 @@ class DeviceLaneGroups {
     for (std::size_t e = 0; e < errors.size(); ++e)
       errors[e] = SlotErrors::from(host[e], host[all + e], host[2 * all + e], host[3 * all + e],
                                    host[4 * all + e % slots]);
+  }
+  auto probe_in(std::size_t column, Transposition op, std::size_t slots) const {
+    const LaneLists& lists = m_pattern.lists;
+    const bool transposed = is_transposed(op);
+    return ProbeLanes<Scalar>{transposed ? lists.A_columns : lists.A,
+                              m_pattern.n,
+                              static_cast<std::int64_t>(slots),
+                              m_pattern.matrix_entries,
+                              static_cast<std::int64_t>(m_columns),
+                              static_cast<std::int64_t>(column),
+                              (transposed ? m_pattern.row_scale : m_pattern.col_scale).data(),
+                              m_pattern.start.data(),
+                              m_A.data(),
+                              work(0, slots),
+                              work(1, slots),
+                              m_maxima.data()};
+  }
+  /// Writes the right-hand sides of probes to a column.
+  void weigh(Transposition op, std::size_t slots, std::size_t column) const {
+    launch<typename ProbeLanes<Scalar>::Weigh>(
+        "lutra::batch::weigh", static_cast<std::int64_t>(slots) * m_pattern.n, probe_in(column, op, slots));
+  }
+  /// Systems that may be singular fail.
+  void judge_probe(Transposition op, std::size_t slots, std::size_t column, const std::vector<char>& used,
+                   const SlotSolveOptions& options, std::span<SlotSolution> solutions) const {
+    using Kernel = ProbeLanes<Scalar>;
+    Kokkos::deep_copy(m_exec, m_maxima, Real(0));
+    const std::int64_t parts = (m_pattern.n + Kernel::part - 1) / Kernel::part;
+    launch<typename Kernel::Amplify>("lutra::batch::amplify", static_cast<std::int64_t>(slots) * parts,
+                                     probe_in(column, op, slots));
+    const auto host = to_host<double>(m_exec, m_maxima);
+    for (std::size_t s = 0; s < slots; ++s)
+      if (used[s] != 0 && !(host[s] <= options.max_amplification)) solutions[s].first_failed = 0;
   }
   /// Corrections that lower the error are kept, for each right-hand side and system by itself.
   void refine(Transposition op, std::size_t slots, std::size_t columns, const SlotSolveOptions& options,

@@ -255,6 +255,48 @@ struct ResidualLanes {
   }
 };
 
+/// Probes of groups, in one column that is active for all slots; items are rows, or parts of the rows.
+template <class Scalar>
+struct ProbeLanes {
+  using Lane = ThreadLane<Scalar>;
+  using Real = RealOf<Scalar>;
+  static constexpr Ordinal part = ResidualLanes<Scalar>::part;  ///< rows
+  struct Weigh {};
+  struct Amplify {};
+
+  LaneRows rows;
+  Ordinal n;
+  std::int64_t slots, matrix_entries, columns, column;
+  const Real* scale;
+  const Real* start;
+  const Scalar* A;
+  Scalar* B;
+  const Scalar* X;
+  Real* amplification;  ///< [slots]
+
+  KOKKOS_FORCEINLINE_FUNCTION LaneProbe<Lane> lane(const LaneItem& at) const {
+    const std::int64_t entries = columns * n, skipped = column * n * device_lanes;
+    return {rows,
+            scale,
+            start,
+            at.in(A, matrix_entries),
+            at.in(B, entries) + skipped,
+            at.in(X, entries) + skipped};
+  }
+  KOKKOS_FUNCTION void operator()(const Weigh&, const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    lane(at).weigh(static_cast<Ordinal>(at.item));
+  }
+  KOKKOS_FUNCTION void operator()(const Amplify&, const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    const auto begin = static_cast<Ordinal>(at.item * part);
+    const Ordinal end = begin + part < n ? begin + part : n;
+    Real largest = 0;
+    for (Ordinal i = begin; i < end; ++i) LaneErrors<Lane>::raise(largest, lane(at).amplification(i));
+    raise_shared(amplification + at.slot, largest);
+  }
+};
+
 /// Copies between callers' blocks and groups, for columns that are active; items are rows times columns.
 template <class Scalar, class Block, class Systems>
 struct MoveBlock {

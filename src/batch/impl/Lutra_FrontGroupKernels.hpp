@@ -96,6 +96,27 @@ struct CombineVectors {
   }
 };
 
+/// LaneProbe for vectors [slots][n]: its right-hand sides, and D⁻¹·X in place of X.
+template <class Scalar>
+struct ProbeVectors {
+  struct Weigh {};
+  struct Unscale {};
+  std::int64_t n, nnz;
+  LaneRows rows;  ///< of op(A)
+  const RealOf<Scalar>*scale, *start;
+  const Scalar* A;
+  Scalar *B, *X;
+
+  KOKKOS_FUNCTION void operator()(const Weigh&, const std::int64_t t) const {
+    const std::int64_t slot = t / n;
+    const LaneProbe<ContiguousLane<Scalar>> probe{rows, scale, start, A + slot * nnz, B + slot * n, X};
+    probe.weigh(static_cast<Ordinal>(t % n));
+  }
+  KOKKOS_FUNCTION void operator()(const Unscale&, const std::int64_t t) const {
+    X[t] = ThreadLane<Scalar>::times(X[t], 1 / scale[t % n]);
+  }
+};
+
 /// A part of a slot or vector, which a team has.
 struct SlotPart {
   std::int64_t owner, begin, end;

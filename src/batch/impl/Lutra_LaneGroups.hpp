@@ -28,6 +28,12 @@ struct SlotSolveOptions {
   double tolerance = 0;          ///< largest that is accepted
   double max_amplification = 0;  ///< larger solutions are suspicious
   int max_steps = 0;
+  /// Whether one more solve, LaneProbe, looks for singular matrices, of which X may be small. Systems with an
+  /// amplification above the maximum fail.
+  bool probe = false;
+  /// Whether a probe judges these factors. Solutions may then be large, as they are where rows and columns
+  /// differ much in scale.
+  bool is_probed = false;
 };
 
 /// Outcome of a solve for one system, the worst of its right-hand sides.
@@ -87,7 +93,8 @@ inline void judge_solutions(const std::vector<SlotErrors>& errors, const SlotSol
       joined.componentwise = std::max(joined.componentwise, e.componentwise);
       joined.normwise = std::max(joined.normwise, e.normwise);
       joined.steps = std::max(joined.steps, e.steps);
-      good = good && e.componentwise <= options.tolerance && e.amplification <= options.max_amplification;
+      good = good && e.componentwise <= options.tolerance &&
+             (options.is_probed || e.amplification <= options.max_amplification);
     }
     if (good) {
       of = joined;

@@ -330,6 +330,37 @@ struct LaneResidual {
   }
 };
 
+/// One solve that tells how near a matrix is to a singular one, as probe_condition for single solves. Its
+/// right-hand side is half of the start vector times the row sums of |op(A)|·D; D scales the solution.
+template <class Lanes>
+struct LaneProbe {
+  using Element = typename Lanes::Element;
+  using Real = typename Lanes::Real;
+  using Value = typename Lanes::Value;
+  using Size = typename Lanes::Size;
+
+  LaneRows rows;      ///< of op(A)
+  const Real* scale;  ///< [n] D
+  const Real* start;  ///< [n]
+  const Element* A;
+  Element* B;        ///< [n]
+  const Element* X;  ///< [n]
+
+  LUTRA_LANE_FUNCTION void weigh(Ordinal i) const {
+    Size sum = Lanes::size(0);
+    for (Offset p = rows.map[i]; p < rows.map[i + 1]; ++p) {
+      const Value a = Lanes::load(A, rows.at == nullptr ? p : rows.at[p]);
+      sum = sum + Lanes::magnitude(Lanes::times(a, scale[rows.entries[p]]));
+    }
+    Lanes::store(B, i, Lanes::times(Lanes::real_value(sum), Real(0.5) * start[i]));
+  }
+  /// |D⁻¹·X| in row i, whose maximum is a lower bound of the condition number; infinity if not finite.
+  LUTRA_LANE_FUNCTION Size amplification(Ordinal i) const {
+    const Size size = Lanes::magnitude(Lanes::times(Lanes::load(X, i), Real(1) / scale[i]));
+    return Lanes::is_less(size - size, Lanes::size(1), size, Lanes::size(Lanes::infinity));
+  }
+};
+
 }  // namespace lutra::Impl
 
 #endif

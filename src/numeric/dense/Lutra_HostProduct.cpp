@@ -34,14 +34,14 @@ ProductKernel<Real> plain_product() {
   return {Product::run, Product::run_complex, Column::update, Column::scale, Column::transposed, "plain"};
 }
 
+/// A function that was compiled for instructions that this machine lacks is not even called: it may use them
+/// to fill the table.
 template <class Real>
 ProductKernel<Real> best_product() {
-  if (const auto kernel = avx512_product<Real>();
-      kernel.real != nullptr && machine_runs(Instructions::avx512))
-    return kernel;
-  if (const auto kernel = avx2_product<Real>(); kernel.real != nullptr && machine_runs(Instructions::avx2))
-    return kernel;
-  return plain_product<Real>();
+  ProductKernel<Real> kernel;
+  if (machine_runs(Instructions::avx512)) kernel = avx512_product<Real>();
+  if (kernel.real == nullptr && machine_runs(Instructions::avx2)) kernel = avx2_product<Real>();
+  return kernel.real != nullptr ? kernel : plain_product<Real>();
 }
 
 template ProductKernel<float> plain_product();

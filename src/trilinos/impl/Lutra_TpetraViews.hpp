@@ -38,7 +38,9 @@ struct TpetraTypes {
   using Columns = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
 
   /// Row i and column i of the Views are the same unknown, and no column belongs to another process.
-  static bool has_local_indices(const Matrix& A) {
+  /// @param A a matrix or its graph
+  template <class MatrixOrGraph>
+  static bool has_local_indices(const MatrixOrGraph& A) {
     const auto rows = A.getRowMap();
     return A.isFillComplete() && rows->locallySameAs(*A.getColMap()) &&
            rows->locallySameAs(*A.getDomainMap()) && rows->locallySameAs(*A.getRangeMap());

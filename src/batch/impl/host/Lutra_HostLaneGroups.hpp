@@ -286,6 +286,27 @@ class HostLaneGroups {
         }
       }
     }
+    /// Systems that may be singular fail.
+    void probe() const {
+      const Pattern& pattern = groups.m_pattern;
+      const LaneLists& lists = pattern.lists;
+      const auto& scale = transposed() ? pattern.row_scale : pattern.col_scale;
+      Real amplification[size];
+      const LaneProbeTask<Real> task{transposed() ? lists.A_columns : lists.A,
+                                     lists.n,
+                                     scale.data(),
+                                     pattern.start.data(),
+                                     groups.A(g),
+                                     work(0),
+                                     work(1),
+                                     amplification};
+      groups.m_kernels.weigh[parts - 1](task);
+      apply(work(0), nullptr, work(1), 1);
+      groups.m_kernels.amplify[parts - 1](task);
+      for (std::size_t l = 0; l < size; ++l)
+        if (is_used(l) && !(static_cast<double>(amplification[l]) <= options.max_amplification))
+          solution(l).first_failed = 0;
+    }
     /// Takes over X and R of one right-hand side and lane.
     void take(int c, std::size_t l, const Real* from_X, const Real* from_R, Real* X, Real* R) const {
       for (std::size_t i = 0; i < n(); ++i) {
@@ -312,6 +333,7 @@ class HostLaneGroups {
 
     void run(const ConstBlock& B, const Block& X) const {
       const std::size_t n_rhs = B.extent(1);
+      if (options.probe) probe();
       for (std::size_t first = 0; first < n_rhs; first += columns_at_once) {
         const int columns = static_cast<int>(std::min<std::size_t>(columns_at_once, n_rhs - first));
         read(B, first, columns, work(0));

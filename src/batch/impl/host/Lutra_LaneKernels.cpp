@@ -15,17 +15,15 @@ LaneKernelTable<Real> plain_lanes() {
   return lane_kernels<PlainLanes, Real>("plain");
 }
 
-/// Products of dense blocks and batches take the same instructions.
+/// Products of dense blocks and batches take the same instructions. A function that was compiled for others
+/// is not even called: it may use them to fill the table.
 template <class Real>
 LaneKernelTable<Real> best_lanes() {
-  const char* const best = best_product<Real>().instructions;
-  if (const auto kernels = avx512_lanes<Real>();
-      kernels.solve[0] != nullptr && best == std::string_view("AVX-512"))
-    return kernels;
-  if (const auto kernels = avx2_lanes<Real>();
-      kernels.solve[0] != nullptr && best != std::string_view("plain"))
-    return kernels;
-  return plain_lanes<Real>();
+  const std::string_view best = best_product<Real>().instructions;
+  LaneKernelTable<Real> kernels;
+  if (best == "AVX-512") kernels = avx512_lanes<Real>();
+  if (best != "plain" && kernels.solve[0] == nullptr) kernels = avx2_lanes<Real>();
+  return kernels.solve[0] != nullptr ? kernels : plain_lanes<Real>();
 }
 
 template LaneKernelTable<float> plain_lanes();

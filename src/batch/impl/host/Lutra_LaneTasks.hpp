@@ -52,6 +52,19 @@ struct LaneResidualTask {
   Real* norm;                                  ///< [lanes] ‖op(A)‖∞
 };
 
+/// Probe of one group; as LaneProbe.
+template <class Real>
+struct LaneProbeTask {
+  LaneRows rows;
+  Ordinal n;
+  const Real* scale;    ///< [n]
+  const Real* start;    ///< [n]
+  const Real* A;        ///< [nnz(A)]
+  Real* B;              ///< [n]
+  const Real* X;        ///< [n]
+  Real* amplification;  ///< [lanes]
+};
+
 /// Kernels of one instruction set; the second of each pair is for complex numbers. Null if this compiler does
 /// not support it.
 template <class Real>
@@ -59,6 +72,8 @@ struct LaneKernelTable {
   void (*factorize[2])(const LaneFactorTask<Real>&) = {nullptr, nullptr};
   void (*solve[2])(const LaneSolveTask<Real>&) = {nullptr, nullptr};
   void (*residual[2])(const LaneResidualTask<Real>&) = {nullptr, nullptr};
+  void (*weigh[2])(const LaneProbeTask<Real>&) = {nullptr, nullptr};    ///< B of a probe
+  void (*amplify[2])(const LaneProbeTask<Real>&) = {nullptr, nullptr};  ///< what its X amounts to
   const char* instructions = "";
 };
 

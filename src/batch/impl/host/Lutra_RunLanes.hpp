@@ -73,16 +73,29 @@ struct RunLanes {
     for (; c + 4 <= task.columns; c += 4) residual_columns<4>(task, c, c * column);
     for (; c < task.columns; ++c) residual_columns<1>(task, c, c * column);
   }
+
+  static LaneProbe<Lanes> probe_of(const LaneProbeTask<Real>& task) {
+    return {task.rows, task.scale, task.start, task.A, task.B, task.X};
+  }
+  static void weigh(const LaneProbeTask<Real>& task) {
+    const LaneProbe<Lanes> group = probe_of(task);
+    for (Ordinal i = 0; i < task.n; ++i) group.weigh(i);
+  }
+  static void amplify(const LaneProbeTask<Real>& task) {
+    const LaneProbe<Lanes> group = probe_of(task);
+    Size largest = Lanes::size(0);
+    for (Ordinal i = 0; i < task.n; ++i) LaneErrors<Lanes>::raise(largest, group.amplification(i));
+    Lanes::put(task.amplification, largest);
+  }
 };
 
 template <class Isa, class Real>
 LaneKernelTable<Real> lane_kernels(const char* instructions) {
   using OfReal = RunLanes<RealLanes<Isa, Real>>;
   using OfComplex = RunLanes<ComplexLanes<Isa, Real>>;
-  return {{OfReal::factorize, OfComplex::factorize},
-          {OfReal::solve, OfComplex::solve},
-          {OfReal::residual, OfComplex::residual},
-          instructions};
+  return {{OfReal::factorize, OfComplex::factorize}, {OfReal::solve, OfComplex::solve},
+          {OfReal::residual, OfComplex::residual},   {OfReal::weigh, OfComplex::weigh},
+          {OfReal::amplify, OfComplex::amplify},     instructions};
 }
 
 }  // namespace lutra::Impl
