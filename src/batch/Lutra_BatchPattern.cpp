@@ -395,7 +395,7 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
 
 #define LUTRA_BATCH_PATTERN(Scalar, Space)                                \
   template BatchPattern<Scalar, Space> make_batch_pattern<Scalar, Space>( \
-      const Space&, const Analysis<Scalar, Space>&, const MemoryBudget&, bool);
+      const Space&, const Analysis<Scalar, Space>&, const MemoryBudget&, BatchPatternParts);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_BATCH_PATTERN)
 
 }  // namespace lutra::Impl
