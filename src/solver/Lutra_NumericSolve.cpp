@@ -350,10 +350,7 @@ void Numeric<Scalar, ExecutionSpace>::look_for_null_vector(int iterations) {
   Impl::escalate(m_report, m_budget,
                  "refinement stalled: " + std::to_string(iterations) +
                      " GMRES iterations with the factors as preconditioner");
-  if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
-                                m_column, m_gmres, m_report))
-    m_stage = Stage::numerically_singular;
-  throw_if_stopped();
+  if (find_singularity_by_gmres()) m_stage = Stage::numerically_singular;
 }
 
 /// Runs GMRES on one column. @returns the number of iterations

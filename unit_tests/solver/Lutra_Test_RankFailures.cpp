@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -267,7 +268,41 @@ void check_collective_calls(long most) {
   counted.calls.close();
 }
 
+/// Lets an allocation of one rank fail while all open a communicator. @returns whether all threw
+bool opening_fails(int failed, long event) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::unique_ptr<lutra::Impl::RankCalls> calls;
+  const auto call = [&] {
+    lutra::Impl::allocate_together(MPI_COMM_WORLD,
+                                   [&] { calls = std::make_unique<lutra::Impl::RankCalls>(); });
+    calls->open(MPI_COMM_WORLD, 30);
+  };
+  bool threw = true;
+  try {
+    if (rank == failed)
+      threw = FailingAllocations().fail(event, call) == Injected::thrown;
+    else
+      call(), threw = false;
+  } catch (const std::bad_alloc&) {
+  }
+  REQUIRE((on_all_ranks(threw) || on_all_ranks(!threw)));
+  if (!threw) calls->close();
+  return threw;
+}
+
 }  // namespace
+
+TEST_CASE("a rank without memory: a communicator is opened on all ranks or on none", "[failures]") {
+  const auto others = live_memory().bytes;
+  for (int failed = 0; failed < 2; ++failed) {
+    long event = 1;
+    while (opening_fails(failed, event)) ++event;
+    CHECK(event >= 6);  // of RankCalls and of a communicator's state
+  }
+  // MPI keeps memory of communicators that have been freed
+  CHECK(live_memory().bytes < others + 100000);
+}
 
 #ifdef LUTRA_HAS_F64
 TEST_CASE("a rank without memory: all ranks throw, and the next call is right", "[failures]") {
