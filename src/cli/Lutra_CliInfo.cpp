@@ -87,6 +87,7 @@ int inform(const Arguments& arguments, const ProgramOptions& options, MatrixMark
   if (arguments.json) write_text(*arguments.json, to_json(record));
   if (!arguments.quiet && !json_on_output(arguments))
     write_output(properties_text(file, header, properties) + analysis_text(properties, record.report));
+  if (arguments.quiet && stopped) print_error(file + ": " + record.message);
   return stopped ? exit_cancelled : exit_solved;
 }
 

@@ -57,16 +57,6 @@ TEST_CASE("a deadline ends info, order and predict with status 5", "[cli][cancel
   }
 }
 
-TEST_CASE("a deadline that passes during a simulation ends predict", "[cli][cancel]") {
-  const Program program;
-  REQUIRE(program.run("generate poisson2d --size 200 a.mtx").status == 0);
-  // simulations of so many ranks take far longer than the analysis
-  const Outcome stopped = program.run("predict a.mtx --ranks 1000000 --deadline 2 --json");
-  CHECK(stopped.status == 5);
-  CHECK(stopped.json()["status"] == "cancelled");
-  CHECK(stopped.json()["grids"].empty());
-}
-
 TEST_CASE("Ctrl-C ends a solver with status 5 and a whole report", "[cli][cancel]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 40 a.mtx").status == 0);
