@@ -41,6 +41,12 @@ bool on_all_ranks(bool here) {
   return !on_any_rank(!here);
 }
 
+/// Events that sweeps have made fail in this program.
+long& failed_events() {
+  static long count = 0;
+  return count;
+}
+
 /// A solver on ranks, its matrix, and the calls in which something fails.
 template <class Solver, class Options>
 class RankSweep {
@@ -67,6 +73,7 @@ class RankSweep {
         const long step = most > 0 ? 1 + (count - 1) / most : 1;
         for (long event = (step + 1) / 2; event <= count; event += step) {
           INFO(call << ", " << Failing::event << " " << event << " of " << count << " of rank " << failed);
+          ++failed_events();
           check_one(failing, call, failed, event);
         }
       }
@@ -350,21 +357,28 @@ TEST_CASE("what MPI says of a call that failed is in the error of its rank", "[f
   comm.close();
 }
 
-TEST_CASE("every allocation and message of ranks", "[.][campaign]") {
-  for (const bool of_messages : {false, true}) {
-    if (!of_messages) check_collective_calls(0);
-    const auto sweep = [&](const auto& failing) {
-      check_lu(failing, 0);
-      check_alone_with_pattern_of_all(failing, 0);
-      check_ldlt(failing, 0);
-    };
-    if (of_messages) {
-      sweep(FailingMessages(MessageFault::refused));
-    } else {
-      sweep(FailingAllocations());
-      sweep(FailingAllocations(Allocations::of_cpp, Shortage::lasting));
-    }
-  }
+/// Lets every event of the solvers fail, and says how many there were.
+template <class Failing>
+void check_everything(const Failing& failing) {
+  const auto count = [](const char* what, const auto& sweep) {
+    const long before = failed_events();
+    sweep();
+    WARN(what << ": " << failed_events() - before << " times " << Failing::event);
+  };
+  count("LU", [&] { check_lu(failing, 0); });
+  count("rank 0 alone", [&] { check_alone_with_pattern_of_all(failing, 0); });
+  count("LDLT", [&] { check_ldlt(failing, 0); });
+}
+
+TEST_CASE("every message of ranks", "[.][campaign]") {
+  check_everything(FailingMessages(MessageFault::refused));
+}
+TEST_CASE("every allocation of ranks", "[.][campaign]") {
+  check_collective_calls(0);
+  check_everything(FailingAllocations());
+}
+TEST_CASE("every allocation of ranks from which on memory is used up", "[.][campaign]") {
+  check_everything(FailingAllocations(Allocations::of_cpp, Shortage::lasting));
 }
 #endif
 
