@@ -164,6 +164,22 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
 
 namespace {
 
+/// Whether A has a row of zeros. Overwrites work.B and work.trial_R; waits.
+template <class Scalar, class ExecutionSpace>
+bool has_zero_row(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                  const SolveWorkspace<Scalar, ExecutionSpace>& work) {
+  const auto sums = work.trial_R;
+  Kokkos::deep_copy(exec, work.B, Scalar(1));
+  A.apply_magnitudes(exec, work.B, sums);
+  std::int64_t zeros = 0;
+  Kokkos::parallel_reduce(
+      "lutra::krylov::zero_rows", Impl::all_rows(exec, sums),
+      KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& count) { count += sums(i, 0) == Scalar(0) ? 1 : 0; },
+      zeros);
+  exec.fence("lutra::krylov: rows of zeros are known");
+  return zeros > 0;
+}
+
 /// Seeks a vector v with op(A)·v ≈ 0 by one GMRES solve of op(A)·y = op(A)·v₀: v = v₀ − y. Leaves v in
 /// work.X.
 /// @param scales of op(A)
@@ -207,6 +223,10 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   using Rows = typename SolveWorkspace<Scalar, ExecutionSpace>::Rows;
   const double right = seek_by_gmres(exec, A, F, Transposition::none, scales, work, gmres);
   if (right > rounding_factor * epsilon) return false;
+  if (has_zero_row(exec, A, work)) {  // products with the vectors below would be those of rounding errors
+    name_null_vector(exec, F, scales.col, work.X, report);
+    return true;
+  }
   // In this norm a graded matrix may be near to singular ones that differ from it by far more than rounding
   // of its small entries. The left vector tells.
   MemoryReservation reservation(budget);
