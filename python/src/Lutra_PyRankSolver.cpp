@@ -106,8 +106,9 @@ struct Part {
 
 class RankSolverOf final : public RankSolver {
  public:
-  RankSolverOf(int communicator, const Options& options, const std::string& problem)
-      : m_calls(MPI_Comm_f2c(communicator)) {
+  /// Collective.
+  void open(MPI_Comm communicator, const Options& options, const std::string& problem) {
+    m_calls.open(communicator);
     try {
       m_calls.run(
           "DistributedLU",
@@ -191,7 +192,11 @@ class RankSolverOf final : public RankSolver {
 
 std::unique_ptr<RankSolver> make_rank_solver(int communicator, const Options& options,
                                              const std::string& problem) {
-  return std::make_unique<RankSolverOf>(communicator, options, problem);
+  std::unique_ptr<RankSolverOf> solver;
+  const MPI_Comm ranks = Impl::RankCalls::checked(MPI_Comm_f2c(communicator));
+  Impl::allocate_together(ranks, [&] { solver = std::make_unique<RankSolverOf>(); });
+  solver->open(ranks, options, problem);
+  return solver;
 }
 
 std::string list_rank_options() {

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <mutex>
+#include <new>
 
 #include "Lutra_PyHandle.hpp"
 #include "Lutra_PyRankSolver.hpp"
@@ -35,12 +36,14 @@ class RankHandle final : public Closable {
  public:
   RankHandle(int communicator, std::vector<std::pair<std::string, std::string>> options,
              std::vector<std::int64_t> user_permutation, const std::string& problem) {
-    Life::instance().begin(this);
+    const bool is_known = begin();
     try {
       const nb::gil_scoped_release release;
-      m_solver = make_rank_solver(communicator, {std::move(options), std::move(user_permutation)}, problem);
+      m_solver = make_rank_solver(communicator, {std::move(options), std::move(user_permutation)},
+                                  is_known ? problem : "out of memory");
     } catch (...) {
       Life::instance().end(this);
+      if (!is_known) throw std::bad_alloc();
       throw;
     }
   }
@@ -77,6 +80,16 @@ class RankHandle final : public Closable {
   }
 
  private:
+  /// @returns false without memory, which the other ranks have to learn: they wait for this one
+  bool begin() {
+    try {
+      Life::instance().begin(this);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+  }
+
   mutable std::mutex m_mutex;
   std::unique_ptr<RankSolver> m_solver;
 };

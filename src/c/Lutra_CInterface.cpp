@@ -137,6 +137,10 @@ void check_index(int index) {
 lutra_solver* make_handle(std::unique_ptr<AnySolver> solver) {
   auto handle = std::make_unique<lutra_solver>();
   handle->solver = std::move(solver);
+  return hand_out(std::move(handle));
+}
+
+lutra_solver* hand_out(std::unique_ptr<lutra_solver> handle) {
   handle->solver->set_stop(handle->stop);
   ++solver_count();
   return handle.release();

@@ -46,9 +46,15 @@ std::unique_ptr<AnySolver> make_typed(const std::shared_ptr<Impl::RankCalls>& ca
   return nullptr;
 }
 
-std::unique_ptr<AnySolver> make(MPI_Comm ranks, int scalar, int index, const char* backend) {
-  const auto calls = std::make_shared<Impl::RankCalls>(ranks);
-  std::unique_ptr<AnySolver> solver;
+/// All memory is allocated where the other ranks learn of a failure.
+lutra_solver* make(MPI_Comm ranks, int scalar, int index, const char* backend) {
+  std::shared_ptr<Impl::RankCalls> calls;
+  std::unique_ptr<lutra_solver> handle;
+  Impl::allocate_together(Impl::RankCalls::checked(ranks), [&] {
+    calls = std::make_shared<Impl::RankCalls>();
+    handle = std::make_unique<lutra_solver>();
+  });
+  calls->open(ranks);
   try {
     calls->run(
         "lutra_mpi_create",
@@ -61,15 +67,16 @@ std::unique_ptr<AnySolver> make(MPI_Comm ranks, int scalar, int index, const cha
           check_index(index);
           const bool on_device = is_on_device(backend);
           start_kokkos(0, -1);
-          solver = make_typed(calls, scalar, index, on_device);
+          handle->solver = make_typed(calls, scalar, index, on_device);
         },
         [] {});
     check_is_built(scalar);
   } catch (...) {  // on all ranks
+    handle.reset();
     calls->close();
     throw;
   }
-  return solver;
+  return hand_out(std::move(handle));
 }
 
 /// Runs call(solver) if the handle is one of several ranks, and invalidates the cached report.
@@ -94,7 +101,7 @@ lutra_status lutra_mpi_create(lutra_solver** solver, MPI_Comm ranks, int scalar,
   return guarded([&] {
     require(solver != nullptr, "solver: it is null");
     *solver = nullptr;
-    *solver = make_handle(make(ranks, scalar, index, backend));
+    *solver = make(ranks, scalar, index, backend);
     return LUTRA_SUCCESS;
   });
 }

@@ -142,6 +142,8 @@ void check_index(int index);
 std::string backend_of(const char* asked);
 /// Makes a handle, which lutra_destroy frees and lutra_finalize counts.
 lutra_solver* make_handle(std::unique_ptr<AnySolver> solver);
+/// The same with the memory of a handle that holds its solver.
+lutra_solver* hand_out(std::unique_ptr<lutra_solver> handle);
 
 }  // namespace lutra::C
 

@@ -59,6 +59,7 @@ StructurePicture picture(const std::string& file, const HostMatrix<Scalar>& A,
 std::string analysis_text(const MatrixProperties& properties, const Report& report) {
   if (properties.rows != properties.cols || properties.rows == 0)
     return text_line("method", "none: a system needs a square matrix with rows");
+  if (report.status == Status::cancelled) return text_line("status", describe(report, 1));
   std::string text = choice_text(report.choice) + factors_text(report.factors, true) +
                      forecast_text(report.memory.forecast, 1);
   if (report.status != Status::not_solved) text += text_line("status", describe(report, 1));
@@ -80,12 +81,14 @@ int inform(const Arguments& arguments, const ProgramOptions& options, MatrixMark
   const auto [structure, method] =
       analyze<Scalar, ExecutionSpace>(A, own, record.report, arguments.svg.has_value());
   if (record.report.status != Status::not_solved) record.message = describe(record.report, 1);
-  if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));
+  const bool stopped = record.report.status == Status::cancelled;
+  if (arguments.svg && !stopped) write_structure_svg(*arguments.svg, picture(file, A, structure));
   progress.clear();
   if (arguments.json) write_text(*arguments.json, to_json(record));
   if (!arguments.quiet && !json_on_output(arguments))
     write_output(properties_text(file, header, properties) + analysis_text(properties, record.report));
-  return exit_solved;
+  if (arguments.quiet && stopped) print_error(file + ": " + record.message);
+  return stopped ? exit_cancelled : exit_solved;
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ struct Matched {
 /// Permutes rows by the matching an LU factorization would use. Symmetric matrices, and those without a
 /// matching, keep their rows.
 template <class Scalar>
-Matched match_rows(const HostMatrix<Scalar>& A, Matching option, const MatrixProperties& properties) {
+Matched match_rows(const HostMatrix<Scalar>& A, Matching option, const MatrixProperties& properties,
+                   const RunControl& run) {
   const Kokkos::Timer timer;
   std::vector<int> rows(static_cast<std::size_t>(A.n_rows));
   std::iota(rows.begin(), rows.end(), 0);
@@ -30,7 +31,7 @@ Matched match_rows(const HostMatrix<Scalar>& A, Matching option, const MatrixPro
   result.matching = "none";
   const bool symmetric = properties.pattern_symmetry == 1 && properties.value_symmetry == 1;
   if (option == Matching::exact || (option == Matching::automatic && !symmetric)) {
-    auto matched = match_exact(make_view(A));
+    auto matched = match_exact(make_view(A), run);
     if (matched.numeric_rank_bound == A.n_rows) {
       rows = std::move(matched.row_of_column);
       result.matching = "exact";
@@ -58,7 +59,7 @@ FillForecast forecast(const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& pa
 
 /// Orders by the options and reports the ordering. @returns columns in elimination order, from 0
 std::vector<int> order_pattern(const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& pattern,
-                               const ProgramOptions& options, Report& report) {
+                               const ProgramOptions& options, const RunControl& run, Report& report) {
   const Kokkos::Timer timer;
   const DirectOptions& asked = options.solver;
   ChosenOrder chosen;
@@ -68,13 +69,13 @@ std::vector<int> order_pattern(const CsrPattern<int, std::int64_t, Kokkos::HostS
     report.choice.device_model = model.name;
     const OrderingUse use{static_cast<double>(asked.expected_factorizations), false, false,
                           host_threads<Kokkos::DefaultHostExecutionSpace>()};
-    chosen = order_automatically(pattern, model, use);
+    chosen = order_automatically(pattern, model, use, {}, {}, run);
     report.choice.why = chosen.choice.reason;
     report.predicted = chosen.choice.predicted;
   } else if (asked.ordering == Ordering::user) {
     chosen.permutation.assign(asked.user_permutation.begin(), asked.user_permutation.end());
   } else {
-    chosen.permutation = order(pattern, asked.ordering);
+    chosen.permutation = order(pattern, asked.ordering, run);
   }
   report.times.ordering = timer.seconds();
   if (asked.ordering != Ordering::automatic) chosen.forecast = forecast(pattern, chosen.permutation);
@@ -85,6 +86,26 @@ std::vector<int> order_pattern(const CsrPattern<int, std::int64_t, Kokkos::HostS
   return std::move(chosen.permutation);
 }
 
+/// Matches rows and orders columns; a stop becomes the report's status.
+template <class Scalar>
+std::vector<int> match_and_order(const HostMatrix<Scalar>& A, const ProgramOptions& options,
+                                 const MatrixProperties& properties, Report& report) {
+  std::vector<int> permutation;
+  CommonOptions limits = options.solver;
+  limits.stop = interrupt_flag();
+  const Interruptible listening;
+  const RunControl run = RunControl::make();
+  const auto call = [&] {
+    const Matched matched = match_rows(A, options.solver.matching, properties, run);
+    report.choice.matching = matched.matching;
+    report.times.matching = matched.seconds;
+    permutation = order_pattern(make_view(matched.pattern).pattern(), options, run, report);
+    return report.status;
+  };
+  report.status = stoppable(Kokkos::DefaultHostExecutionSpace(), run, limits, "order", call);
+  return permutation;
+}
+
 void write_ordering(const std::string& file, const std::vector<int>& permutation) {
   Impl::AtomicFile out(file);
   for (const int column : permutation) out.write(std::to_string(column + 1) + "\n");
@@ -93,10 +114,12 @@ void write_ordering(const std::string& file, const std::vector<int>& permutation
 
 std::string order_text(const ReportRecord& record) {
   const Report& report = record.report;
-  return text_line("matrix", record.matrix.file + ": " + std::to_string(record.matrix.rows) + " × " +
-                                 std::to_string(record.matrix.cols) + ", " +
-                                 std::to_string(record.matrix.nnz) + " entries") +
-         text_line("ordering", report.choice.ordering + ", matching " + report.choice.matching) +
+  const std::string matrix =
+      text_line("matrix", record.matrix.file + ": " + std::to_string(record.matrix.rows) + " × " +
+                              std::to_string(record.matrix.cols) + ", " + std::to_string(record.matrix.nnz) +
+                              " entries");
+  if (report.status == Status::cancelled) return matrix + text_line("status", record.message);
+  return matrix + text_line("ordering", report.choice.ordering + ", matching " + report.choice.matching) +
          text_line("because", report.choice.why) + factors_text(report.factors, false) +
          text_line("seconds", "matching " + short_number(report.times.matching) + ", ordering " +
                                   short_number(report.times.ordering));
@@ -110,15 +133,14 @@ int order_matrix(const Arguments& arguments, const ProgramOptions& options, Matr
   ReportRecord record;
   record.run = describe_run<Kokkos::DefaultHostExecutionSpace>();
   record.matrix = summarize<Scalar>(file, properties);
-  const Matched matched = match_rows(A, options.solver.matching, properties);
-  record.report.choice.matching = matched.matching;
-  record.report.times.matching = matched.seconds;
-  const auto permutation =
-      order_pattern(make_view(matched.pattern).pattern(), with_ordering(options, A.n_rows), record.report);
-  if (arguments.out) write_ordering(*arguments.out, permutation);
+  const auto permutation = match_and_order(A, with_ordering(options, A.n_rows), properties, record.report);
+  const bool stopped = record.report.status == Status::cancelled;
+  if (stopped) record.message = describe(record.report, 1);
+  if (arguments.out && !stopped) write_ordering(*arguments.out, permutation);
   if (arguments.json) write_text(*arguments.json, to_json(record));
   if (!arguments.quiet && !json_on_output(arguments)) write_output(order_text(record));
-  return exit_solved;
+  if (arguments.quiet && stopped) print_error(file + ": " + record.message);
+  return stopped ? exit_cancelled : exit_solved;
 }
 
 }  // namespace

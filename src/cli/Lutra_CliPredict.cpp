@@ -170,6 +170,23 @@ Report analyze_for(const HostMatrix<Scalar>& A, const ProgramOptions& asked, LuO
   return report;
 }
 
+/// Predicts with the choices of the solver, which its analysis may not have made before a stop.
+template <class Scalar>
+Prediction predict_unless_stopped(const HostMatrix<Scalar>& A, PredictOptions& options,
+                                  const Report& by_solver) {
+  if (by_solver.status == Status::cancelled) {
+    Prediction stopped;
+    stopped.report = by_solver;
+    return stopped;
+  }
+  options.lu.stop = interrupt_flag();
+  const Interruptible listening;
+  Prediction prediction = predict_solves(make_view(A), options);
+  prediction.report.choice = by_solver.choice;
+  if (by_solver.factors.nnz_l) prediction.report.factors = by_solver.factors;
+  return prediction;
+}
+
 template <class Scalar, class ExecutionSpace>
 int predict(const Arguments& arguments, const ProgramOptions& solver, MatrixMarketMatrix&& read) {
   const std::string& file = arguments.files.front();
@@ -181,14 +198,12 @@ int predict(const Arguments& arguments, const ProgramOptions& solver, MatrixMark
   progress.show("ordering and simulating");
   const auto A = convert_matrix<Scalar>(file, std::move(read));
   const Report by_solver = analyze_for<Scalar, ExecutionSpace>(A, with_symmetry(asked, header), options.lu);
-  Prediction prediction = predict_solves(make_view(A), options);
-  prediction.report.choice = by_solver.choice;
-  if (by_solver.factors.nnz_l) prediction.report.factors = by_solver.factors;
+  Prediction prediction = predict_unless_stopped(A, options, by_solver);
   progress.clear();
   if (arguments.json) write_text(*arguments.json, to_json(file, prediction));
   if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(file, prediction));
   if (arguments.quiet && prediction.grids.empty()) print_error(file + ": " + describe(prediction.report, 1));
-  return prediction.grids.empty() ? exit_numerical_failure : exit_solved;
+  return prediction.grids.empty() ? exit_status(prediction.report.status) : exit_solved;
 }
 
 }  // namespace

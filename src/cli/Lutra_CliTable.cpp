@@ -291,6 +291,7 @@ void CommandTable::add_order() {
   CLI::Option* const matching = add_flag(order, "Choices", "--matching");
   matching->description("auto, none, exact: auto is exact, but of symmetric matrices none");
   m_values[matching] = {"auto", "none", "exact"};
+  add_flag(order, "Choices", "--deadline");
   add_prediction(order);
   add_output(order);
   order
@@ -340,7 +341,7 @@ void CommandTable::add_predict() {
       "Predict the times of triangular solves by one device and by several ranks; nothing is factorized");
   predict.add_option("A.mtx", a.file, "Matrix Market file")->required();
   add_machine(predict);
-  add_flags(predict, "Choices", {"--ordering", "--matching"});
+  add_flags(predict, "Choices", {"--ordering", "--matching", "--deadline"});
   choice(predict, "--scalar", a.scalar, scalars, ": the precision; real or complex as the file is",
          "Choices");
   choice(predict, "--backend", a.backend, backend_names, "", "Choices");

@@ -9,6 +9,7 @@
 #include <thread>
 #include <typeinfo>
 
+#include "Lutra_AllocateTogether.hpp"
 #include "Lutra_CommState.hpp"
 #include "Lutra_Error.hpp"
 
@@ -63,22 +64,30 @@ RankGroup this_rank_alone() {
   return MPI_COMM_SELF;
 }
 
-Communicator::Communicator(RankGroup ranks, const CommOptions& options)
-    : m_state(std::make_unique<Impl::CommState>()) {
-  Impl::CommState& state = *m_state;
-  for (MPI_Comm* const copy : {&state.control, &state.data}) {
+void Impl::throw_together(RankGroup ranks, bool lacks_memory) {
+  int here = lacks_memory ? 1 : 0, anywhere = 0;
+  check_mpi(MPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_MAX, ranks), "MPI_Allreduce");
+  if (anywhere != 0) throw std::bad_alloc();
+}
+
+Communicator::Communicator(RankGroup ranks, const CommOptions& options) {
+  Impl::allocate_together(ranks, [&] {
+    m_state = std::make_unique<Impl::CommState>();
+    Impl::CommState& state = *m_state;
+    MPI_Comm_rank(ranks, &state.rank);
+    MPI_Comm_size(ranks, &state.size);
+    state.options = options;
+    const auto count = static_cast<std::size_t>(state.size);
+    state.works.assign(count, 0);
+    state.left.assign(count, 0);
+    state.answers.assign(count, Impl::Control::question);
+    state.notice.reserve(state.size);
+  });
+  for (MPI_Comm* const copy : {&m_state->control, &m_state->data}) {
     Impl::check_mpi(MPI_Comm_dup(ranks, copy), "MPI_Comm_dup");
     // Errors of MPI become exceptions, of which the other ranks learn.
     MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
   }
-  MPI_Comm_rank(ranks, &state.rank);
-  MPI_Comm_size(ranks, &state.size);
-  state.options = options;
-  const auto count = static_cast<std::size_t>(state.size);
-  state.works.assign(count, 0);
-  state.left.assign(count, 0);
-  state.answers.assign(count, Impl::Control::question);
-  state.notice.reserve(state.size);
 }
 
 Communicator::~Communicator() {

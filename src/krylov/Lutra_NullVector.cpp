@@ -162,29 +162,84 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
   return false;
 }
 
+namespace {
+
+/// Whether A has a row of zeros. Overwrites work.B and work.trial_R; waits.
 template <class Scalar, class ExecutionSpace>
-bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
-                               Factorization<Scalar, ExecutionSpace>& F,
-                               const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
-                               SolveWorkspace<Scalar, ExecutionSpace>& work,
-                               const Fgmres<Scalar, ExecutionSpace>& gmres, Report& report) {
+bool has_zero_row(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                  const SolveWorkspace<Scalar, ExecutionSpace>& work) {
+  const auto sums = work.trial_R;
+  Kokkos::deep_copy(exec, work.B, Scalar(1));
+  A.apply_magnitudes(exec, work.B, sums);
+  std::int64_t zeros = 0;
+  Kokkos::parallel_reduce(
+      "lutra::krylov::zero_rows", Impl::all_rows(exec, sums),
+      KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& count) { count += sums(i, 0) == Scalar(0) ? 1 : 0; },
+      zeros);
+  exec.fence("lutra::krylov: rows of zeros are known");
+  return zeros > 0;
+}
+
+/// Seeks a vector v with op(A)·v ≈ 0 by one GMRES solve of op(A)·y = op(A)·v₀: v = v₀ − y. Leaves v in
+/// work.X.
+/// @param scales of op(A)
+/// @returns ‖v‖'s residual as in `finish_step`
+template <class Scalar, class ExecutionSpace>
+double seek_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                     Factorization<Scalar, ExecutionSpace>& F, Transposition op,
+                     const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                     SolveWorkspace<Scalar, ExecutionSpace>& work,
+                     const Fgmres<Scalar, ExecutionSpace>& gmres) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   fill_start(exec, work.trial_X, scales.col, 1);  // no preferred direction of the scaled matrix
   A.apply(exec, work.trial_X, work.B);
-  refine_by_gmres(exec, A, F, Transposition::none, scales.row, 8.0 * epsilon,
-                  BackwardErrors{{infinity}, {infinity}, {0.0}}, work, gmres);
+  refine_by_gmres(exec, A, F, op, scales.row, 8.0 * epsilon, BackwardErrors{{infinity}, {infinity}, {0.0}},
+                  work, gmres);
   fill_start(exec, work.trial_X, scales.col, -1);
   double A_norm = -1;
   queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
   double ratio = finish_step(exec, work.maxima, A_norm);
   if (ratio > rounding_factor * epsilon && ratio <= std::sqrt(epsilon)) {
     // Little remained of the start. Correcting the remainder avoids that cancellation.
-    correct_by_gmres(exec, A, F, Transposition::none, scales.row, work, gmres);
+    correct_by_gmres(exec, A, F, op, scales.row, work, gmres);
     queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
     ratio = finish_step(exec, work.maxima, A_norm);
   }
-  if (ratio > rounding_factor * epsilon) return false;
+  return ratio;
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                               MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
+                               Factorization<Scalar, ExecutionSpace>& F,
+                               const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                               SolveWorkspace<Scalar, ExecutionSpace>& work,
+                               const Fgmres<Scalar, ExecutionSpace>& gmres, const MemoryBudget& budget,
+                               Report& report) {
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  using Rows = typename SolveWorkspace<Scalar, ExecutionSpace>::Rows;
+  const double right = seek_by_gmres(exec, A, F, Transposition::none, scales, work, gmres);
+  if (right > rounding_factor * epsilon) return false;
+  if (has_zero_row(exec, A, work)) {  // products with the vectors below would be those of rounding errors
+    name_null_vector(exec, F, scales.col, work.X, report);
+    return true;
+  }
+  // In this norm a graded matrix may be near to singular ones that differ from it by far more than rounding
+  // of its small entries. The left vector tells.
+  MemoryReservation reservation(budget);
+  const auto z = reservation.allocate<Rows>(exec, "lutra::krylov::null_vector", work.X.extent(0), 1);
+  Impl::copy_block(exec, work.X, z);
+  const Scales<Scalar, typename ExecutionSpace::memory_space> of_adjoint{scales.col, scales.row};
+  const double left = seek_by_gmres(exec, A_adjoint, F, Transposition::adjoint, of_adjoint, work, gmres);
+  if (left > std::sqrt(epsilon)) return false;
+  const BilinearForm form = A.bilinear_form(exec, work.X, z);
+  ConditionEstimate estimate;
+  estimate.distance = std::hypot(form.real, form.imaginary) / form.size;
+  Impl::copy_block(exec, z, work.X);
+  if (!estimate.template is_singular<Scalar>()) return false;
   name_null_vector(exec, F, scales.col, work.X, report);
   return true;
 }
@@ -194,9 +249,9 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
       const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                   \
       const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&, Report&); \
   template bool find_null_vector_by_gmres(                                                                 \
-      const Space&, MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                         \
-      const Scales<Scalar, typename Space::memory_space>&, SolveWorkspace<Scalar, Space>&,                 \
-      const Fgmres<Scalar, Space>&, Report&);                                                              \
+      const Space&, MatrixOperator<Scalar, Space>&, MatrixOperator<Scalar, Space>&,                        \
+      Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&,                  \
+      SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&, const MemoryBudget&, Report&);         \
   template void name_null_vector(const Space&, const Factorization<Scalar, Space>&,                        \
                                  const Kokkos::View<const RealOf<Scalar>*, typename Space::memory_space>&, \
                                  const DenseRows<Scalar, typename Space::memory_space>&, Report&);

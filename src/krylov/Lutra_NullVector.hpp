@@ -30,16 +30,25 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
                       const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                       const SolveWorkspace<Scalar, ExecutionSpace>& work, Report& report);
 
-/// Searches by one more GMRES solve, for factors too inexact for the iteration above. If A·y = A·v₀ is solved
-/// to rounding level for a v₀ without preferred direction and y ≠ v₀, then v₀ − y is a null vector.
-/// @param work  workspace of one column; overwritten
-/// Cost: a GMRES solve (Lutra_GmresRefinement.hpp). Call only after plain refinement has stalled.
+/// Searches by GMRES, for factors too inexact for the iteration above. If A·y = A·v₀ is solved to rounding
+/// level for a v₀ without preferred direction and y ≠ v₀, then z = v₀ − y is nearly a null vector of Â. So is
+/// w of Âᴴ. A is singular to working precision if |wᴴ·A·z| ≤ 4ε·|w|ᴴ|A||z|, as in `estimate_condition`: a
+/// norm does not suffice, since a graded matrix of condition 1/ε may be far from singular for changes
+/// relative to its entries.
+/// @param A_adjoint Aᴴ
+/// @param work   workspace of one column; overwritten. If the search succeeds, X holds z
+/// @param budget charged for z meanwhile
+/// Cost: a GMRES solve (Lutra_GmresRefinement.hpp), two if z is found. Call only after plain refinement has
+/// stalled.
+/// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
+                               MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
                                Factorization<Scalar, ExecutionSpace>& F,
                                const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                                SolveWorkspace<Scalar, ExecutionSpace>& work,
-                               const Fgmres<Scalar, ExecutionSpace>& gmres, Report& report);
+                               const Fgmres<Scalar, ExecutionSpace>& gmres, const MemoryBudget& budget,
+                               Report& report);
 
 /// Replaces the rows and columns named in `report` by those of perturbed and zero pivots that take part in a
 /// null vector, or of the pivot of its largest entry.

@@ -392,7 +392,7 @@ auto LdltEnginePlan<Scalar, ExecutionSpace>::plan_pivoted(const ExecutionSpace& 
   if (options.front_pivoting == FrontPivoting::blocks) fronts.max_column_rows = 0;
   auto plan = plan_ldlt(exec, input->tree, {input->A, input->order, input->order}, budget, fronts, F.A);
   LdltSolver<Scalar, ExecutionSpace> solver(exec, plan, budget);
-  return std::make_shared<const Pivoted>(std::move(plan), std::move(solver));
+  return std::make_shared<const Pivoted>(Pivoted{std::move(plan), std::move(solver)});  // braces: Clang 14
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -8,6 +8,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
+#include "Lutra_OtherPivots.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_Reasons.hpp"
@@ -233,12 +234,14 @@ FactorStructure Analysis<Scalar, ExecutionSpace>::structure(const ExecutionSpace
   return result;
 }
 
+namespace Impl {
+
+/// Implements analyze_checked. @param rows whether they are permuted by a matching
 template <class Scalar, class ExecutionSpace>
-auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A,
-                           const LuOptions& given, const MemoryBudget& budget,
-                           const Analysis<Scalar, ExecutionSpace>* former,
-                           const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
-    -> AnalysisPointer<Scalar, ExecutionSpace> {
+AnalysisPointer<Scalar, ExecutionSpace> analyze_lu(
+    const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A, const LuOptions& given,
+    const MemoryBudget& budget, const Analysis<Scalar, ExecutionSpace>* former,
+    const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border, RowOrder rows) {
   const LuOptions options =
       Impl::with_fixed_order<ExecutionSpace>(Impl::with_fixed_costs<ExecutionSpace>(given));
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
@@ -262,7 +265,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   const bool bordered = border && solves_on_fronts(options);
   if ((bordered || options.factor_storage == FactorStorage::streamed) && options.engine == Engine::automatic)
     engines.engine = Engine::multifrontal;
-  auto pivots = choose_pivots(exec, A, on_host, engines, budget, report, order);
+  auto pivots = choose_pivots(exec, A, on_host, engines, budget, report, order, rows);
   if (!pivots) {
     analysis->F.reservation = MemoryReservation(budget);
     analysis->F.A = Impl::copy_pattern(exec, analysis->F.reservation, A.pattern());
@@ -326,6 +329,17 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   return analysis;
 }
 
+}  // namespace Impl
+
+template <class Scalar, class ExecutionSpace>
+auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A,
+                           const LuOptions& options, const MemoryBudget& budget,
+                           const Analysis<Scalar, ExecutionSpace>* former,
+                           const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
+    -> AnalysisPointer<Scalar, ExecutionSpace> {
+  return analyze_lu(exec, A, options, budget, former, border, RowOrder::matched);
+}
+
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_analysis(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
@@ -338,13 +352,31 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_analysis(
   return analyze_checked(exec, A, std::get<LuOptions>(former.options), budget, &former);
 }
 
-#define LUTRA_ANALYZE_LU(Scalar, Space)                                                              \
-  template struct Analysis<Scalar, Space>;                                                           \
-  template Impl::AnalysisPointer<Scalar, Space> Impl::analyze_checked<Scalar, Space>(                \
-      const Space&, const Impl::DeviceMatrix<Scalar, Space>&, const LuOptions&, const MemoryBudget&, \
-      const Analysis<Scalar, Space>*, const std::shared_ptr<Impl::Border<Scalar, Space>>&);          \
-  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_analysis(                      \
-      const Space&, const Analysis<Scalar, Space>&,                                                  \
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::with_other_pivots(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values, PivotChange change,
+    const MemoryBudget& budget) {
+  LuOptions options = std::get<LuOptions>(former.options);
+  options.pivoting = Pivoting::threshold;
+  options.factor_precision = FactorPrecision::working;
+  const auto& pattern = former.F.A;
+  const DeviceMatrix<Scalar, ExecutionSpace> A{pattern.n_rows, pattern.n_cols, pattern.row_map,
+                                               pattern.entries, values};
+  const RowOrder rows = change == PivotChange::diagonal ? RowOrder::diagonal : RowOrder::matched;
+  return analyze_lu<Scalar, ExecutionSpace>(exec, A, options, budget, nullptr, {}, rows);
+}
+
+#define LUTRA_ANALYZE_LU(Scalar, Space)                                                                    \
+  template struct Analysis<Scalar, Space>;                                                                 \
+  template Impl::AnalysisPointer<Scalar, Space> Impl::analyze_checked<Scalar, Space>(                      \
+      const Space&, const Impl::DeviceMatrix<Scalar, Space>&, const LuOptions&, const MemoryBudget&,       \
+      const Analysis<Scalar, Space>*, const std::shared_ptr<Impl::Border<Scalar, Space>>&);                \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::with_other_pivots(                         \
+      const Space&, const Analysis<Scalar, Space>&,                                                        \
+      const Kokkos::View<const Scalar*, typename Space::memory_space>&, PivotChange, const MemoryBudget&); \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_analysis(                            \
+      const Space&, const Analysis<Scalar, Space>&,                                                        \
       const Kokkos::View<const Scalar*, typename Space::memory_space>&, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LU)
 

@@ -132,6 +132,7 @@ Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const sh
       if (m_stage == Stage::structurally_singular) return m_report.status;
     }
     return compute_factors([&] {
+      restore_pivots();
       take_values(A, shift);
       return settle(factorize_values());
     });
@@ -208,6 +209,7 @@ auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> St
   if (stage == Stage::numerically_singular && may_rescale &&
       renew_analysis("numerically_singular by the largest entries of rows, scaled by the matching"))
     stage = judge_factors(factorize_values());
+  if (stage != Stage::factorized) stage = settle_pivots(stage);
   // inexact factors may hide the null vector of a matrix that stored zeros make singular
   const bool are_inexact =
       m_report.pivots.perturbed.value_or(0) > 0 || m_guard.condition().value_or(0) >= Guard::near_singular;
@@ -239,7 +241,8 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
     renewed =
         Impl::renew_analysis<Scalar, ExecutionSpace>(m_exec, *m_analysis, m_operators.values(), m_budget);
     if (!renewed) return false;
-    if (renewed->plan && renewed->plan != m_analysis->plan) {
+    const bool has_other_pivots = m_reordered && !m_analysis->symmetric;
+    if (renewed->plan && (renewed->plan != m_analysis->plan || has_other_pivots)) {
       factorization = renewed->plan->make_factorization(m_exec, m_budget);
       for (int k = 0; k < m_raised; ++k) factorization->increase_quality();
     }
@@ -373,6 +376,7 @@ void Numeric<Scalar, ExecutionSpace>::start_report() {
   m_report.condition_solves = 0;
   m_report.times.condition.reset();
   m_renewed = m_proven = false;
+  m_pivot_changes = 0;
 }
 
 /// Clears the previous solution from the report. Escalations of the factorization remain.

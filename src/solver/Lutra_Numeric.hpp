@@ -165,6 +165,8 @@ AnalysisPointer<Scalar, ExecutionSpace> renew_analysis(
     const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
     const MemoryBudget& budget);
 
+enum class PivotChange;
+
 /// Implements renew_analysis for LDLᵀ and Cholesky.
 template <class Scalar, class ExecutionSpace>
 AnalysisPointer<Scalar, ExecutionSpace> renew_symmetric(
@@ -409,6 +411,14 @@ class Numeric {
   void throw_if_stopped();
   SymmetricFactors<Scalar, ExecutionSpace>& symmetric_factors(const char* call) const;
 
+  // Other pivots (Lutra_NumericPivots.cpp).
+  bool are_factors_inexact() const;
+  bool may_take(Impl::PivotChange change) const;
+  bool take_other_pivots();
+  void restore_pivots();
+  Stage settle_pivots(Stage stage);
+  bool solve_with_other_pivots(Transposition op, std::size_t k, RefinementOutcome& outcome);
+
   // Condition (Lutra_NumericCondition.cpp).
   Stage judge_factors(const FactorizationOutcome& outcome);
   Stage stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots = false);
@@ -428,6 +438,7 @@ class Numeric {
   Status solve_unchecked(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status report_solution(const RefinementOutcome& worst, double seconds);
   bool improve_block(Transposition op, std::size_t k, RefinementOutcome& outcome);
+  bool renew_for_block(Transposition op, std::size_t k, RefinementOutcome& outcome);
   bool solve_in_working_precision(Transposition op, RefinementOutcome& outcome);
   void solve_block_again(Transposition op, RefinementOutcome& outcome);
   bool is_solved(const RefinementOutcome& outcome) const;
@@ -446,7 +457,8 @@ class Numeric {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   AnalysisPointer m_analysis;
-  /// Analysis with paired rows, used by LDLᵀ after delayed pivots cascaded; or null.
+  /// Analysis with paired rows, used by LDLᵀ after delayed pivots cascaded, or with other pivots, used by LU
+  /// after entries grew; or null.
   AnalysisPointer m_reordered;
   Scales<Scalar, Memory> m_scaling;  ///< scales of the latest analysis, used by factorizations
   Report m_report;
@@ -467,6 +479,7 @@ class Numeric {
   double m_perturbation = 0;              ///< perturbation used in the last factorization
   bool m_proven = false;                  ///< a solve with the factors needed no refinement
   bool m_renewed = false;                 ///< a new analysis has been tried for the current values
+  int m_pivot_changes = 0;                ///< how many kinds of other pivots have been tried for them
   std::optional<double> m_forward_bound;  ///< worst forward error bound of the last solutions
   bool m_unknown_solution = false;        ///< m_forward_bound is 1 or more
   std::size_t m_factor_escalations = 0;   ///< number of escalations in the report that the factorization made

@@ -115,8 +115,9 @@ bool Numeric<Scalar, ExecutionSpace>::find_singularity() {
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::find_singularity_by_gmres() {
   reserve_gmres();
-  const bool found = find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization,
-                                               scales(), m_column, m_gmres, m_report);
+  const bool found = find_null_vector_by_gmres(m_exec, operator_for(Transposition::none),
+                                               operator_for(Transposition::adjoint), *m_factorization,
+                                               scales(), m_column, m_gmres, m_budget, m_report);
   throw_if_stopped();
   return found;
 }
@@ -176,7 +177,8 @@ std::optional<FactorizationOutcome> Numeric<Scalar, ExecutionSpace>::factorize_i
   template std::optional<FactorizationOutcome> Numeric<Scalar, Space>::factorize_in_working_precision( \
       const std::string&);                                                                             \
   template bool Numeric<Scalar, Space>::trusts_pivots() const;                                         \
-  template bool Numeric<Scalar, Space>::find_singularity();
+  template bool Numeric<Scalar, Space>::find_singularity();                                            \
+  template bool Numeric<Scalar, Space>::find_singularity_by_gmres();
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_CONDITION)
 
 }  // namespace lutra

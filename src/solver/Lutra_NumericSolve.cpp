@@ -180,11 +180,21 @@ bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_
   changed = solve_in_working_precision(op, outcome) || changed;
   changed = gmres_fallback(op, k, outcome) || changed;
   check_condition(op, k, outcome);
-  if (is_solved(outcome) || !can_solve() || !may_renew()) return changed;
+  if (is_solved(outcome)) return changed;
+  changed = renew_for_block(op, k, outcome) || changed;
+  return solve_with_other_pivots(op, k, outcome) || changed;
+}
+
+/// Renews the analysis, factorizes and solves again, if the analysis was made for other values.
+/// @returns whether it has solved again
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::renew_for_block(Transposition op, std::size_t k,
+                                                      RefinementOutcome& outcome) {
+  if (!can_solve() || !may_renew()) return false;
   const Stage stage = m_stage;
   if (!renew_analysis("no solution with the analysis of other values")) {
     if (m_report.status == Status::structurally_singular) m_stage = Stage::structurally_singular_values;
-    return changed;
+    return false;
   }
   m_guard.forget();
   m_stage = Stage::analyzed;  // if this ends by an exception, there are no factors
@@ -192,7 +202,7 @@ bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_
   m_factor_escalations = m_report.escalations.size();
   if (!m_factorization || (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)) {
     m_stage = stage;
-    return changed;
+    return false;
   }
   solve_block_again(op, outcome);
   gmres_fallback(op, k, outcome);
@@ -350,10 +360,7 @@ void Numeric<Scalar, ExecutionSpace>::look_for_null_vector(int iterations) {
   Impl::escalate(m_report, m_budget,
                  "refinement stalled: " + std::to_string(iterations) +
                      " GMRES iterations with the factors as preconditioner");
-  if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
-                                m_column, m_gmres, m_report))
-    m_stage = Stage::numerically_singular;
-  throw_if_stopped();
+  if (find_singularity_by_gmres()) m_stage = Stage::numerically_singular;
 }
 
 /// Runs GMRES on one column. @returns the number of iterations
@@ -362,7 +369,7 @@ int Numeric<Scalar, ExecutionSpace>::improve_column(Transposition op, std::size_
   Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
   Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
   const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}, {errors.amplification[c]}};
-  const auto& row_scale = op == Transposition::none ? m_analysis->row_scale : m_analysis->col_scale;
+  const auto& row_scale = op == Transposition::none ? m_scaling.row : m_scaling.col;
   const auto improved = refine_by_gmres(m_exec, operator_for(op), *m_factorization, op, row_scale,
                                         0.1 * tolerance(), before, m_column, m_gmres);
   Impl::copy_column(m_exec, m_column.X, 0, m_work.X, c);

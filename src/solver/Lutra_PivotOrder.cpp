@@ -9,6 +9,7 @@
 
 #include "Lutra_Auction.hpp"
 #include "Lutra_ChooseOrdering.hpp"
+#include "Lutra_EntryCosts.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Formatted.hpp"
 #include "Lutra_Index.hpp"
@@ -102,6 +103,47 @@ static Values times_power(const ExecutionSpace& exec, const Values& values, int 
   return scaled;
 }
 
+/// Pivots on the diagonal. Scales are powers of two, near those that make the largest entries of all rows and
+/// columns 1 (D. Ruiz, RAL-TR-2001-034).
+/// @param unit exponent of the largest entry
+template <class Scalar>
+MatchingResult match_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, int unit) {
+  constexpr int rounds = 12;  // each halves the exponents that are left
+  constexpr double none = -std::numeric_limits<double>::infinity();
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  std::vector<double> row(n, 0.0), column(n, 0.0);  // exponents of the scales
+  const auto scale_by = [&](double share) {
+    std::vector<double> row_most(n, none), column_most(n, none);
+    for (std::size_t i = 0; i < n; ++i)
+      for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
+        const double size = Impl::magnitude_in_double(A.values(static_cast<std::size_t>(p)));
+        if (!(size > 0)) continue;
+        const auto j = static_cast<std::size_t>(A.entries(static_cast<std::size_t>(p)));
+        const double exponent = std::log2(size) - unit + row[i] + column[j];
+        row_most[i] = std::max(row_most[i], exponent);
+        column_most[j] = std::max(column_most[j], exponent);
+      }
+    for (std::size_t i = 0; i < n; ++i) {
+      if (row_most[i] > none) row[i] -= share * row_most[i];
+      if (column_most[i] > none) column[i] -= share * column_most[i];
+    }
+  };
+  for (int round = 0; round < rounds; ++round) scale_by(0.5);
+  MatchingResult result = diagonal_matching({});
+  result.structural_rank = A.n_rows;
+  result.row_of_column.resize(n);
+  std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
+  const auto to_scale = [](double exponent) {
+    constexpr int most = Impl::max_scale_exponent<Scalar>;
+    return std::ldexp(1.0, std::clamp(static_cast<int>(std::lround(exponent)), -most, most));
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    result.row_scale.push_back(to_scale(row[i]));
+    result.col_scale.push_back(to_scale(column[i]));
+  }
+  return result;
+}
+
 /// Computes the matching and scaling that the options request. Returns an empty optional if the pattern is
 /// structurally singular.
 /// @param on_host copy of A on the host
@@ -109,12 +151,20 @@ template <class Scalar, class ExecutionSpace>
 std::optional<MatchingResult> match(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option, RowOrder rows,
     const MemoryBudget& budget, Report& report) {
   const Ordinal n = A.n_rows;
   if (is_singular_by_size(on_host.pattern(), report)) return std::nullopt;
   MatchingResult result;
   const int unit = exponent_of_unit(on_host);
+  if (rows == RowOrder::diagonal) {
+    result = match_diagonal(on_host, unit);
+    for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
+    report.choice.matching = "none";
+    report.structural_rank = result.structural_rank;
+    add_reason(report, "no matching: pivots from the diagonal, scaled by the largest entries");
+    return result;
+  }
   if (option == Matching::auction) {
     MemoryReservation scratch(budget);
     auto scaled = A;
@@ -320,11 +370,11 @@ std::optional<PivotOrder> choose_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, Report& report, const FormerOrder& former) {
+    const MemoryBudget& budget, Report& report, const FormerOrder& former, RowOrder rows) {
   Kokkos::Timer timer;
   auto matching = [&] {
     const Impl::RunStage stage(budget, "matching");
-    return match(exec, A, on_host, options.matching, budget, report);
+    return match(exec, A, on_host, options.matching, rows, budget, report);
   }();
   report.times.matching = timer.seconds();
   if (!matching) return std::nullopt;
@@ -372,7 +422,7 @@ LUTRA_FOR_EACH_SCALAR(LUTRA_FIND_ZEROS)
   template std::optional<PivotOrder> choose_pivots(                                                        \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \
-      Report&, const FormerOrder&);                                                                        \
+      Report&, const FormerOrder&, RowOrder);                                                              \
   template PivotOrder order_symmetric_pivots<Space>(                                                       \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const SymmetricMatching&,                \
       const LdltOptions&, const RunControl&, Report&);

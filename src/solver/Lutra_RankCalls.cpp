@@ -20,15 +20,6 @@ bool has_effect(std::string_view name) {
   return std::ranges::find(without_effect, name) == std::end(without_effect);
 }
 
-MPI_Comm checked(MPI_Comm ranks) {
-  if (!is_mpi_running()) throw CallOrderError("communicator: MPI does not run; call MPI_Init first");
-  if (ranks == MPI_COMM_NULL) throw InputError("communicator: it is null");
-  int between_groups = 0;
-  MPI_Comm_test_inter(ranks, &between_groups);
-  if (between_groups != 0) throw InputError("communicator: it is between two groups of processes");
-  return ranks;
-}
-
 std::vector<std::string> lines_of(const std::vector<char>& text) {
   std::vector<std::string> lines;
   std::istringstream stream(std::string(text.begin(), text.end()));
@@ -58,9 +49,19 @@ bool is_mpi_running() {
   return begun != 0 && ended == 0;
 }
 
-RankCalls::RankCalls(MPI_Comm ranks, double watchdog_seconds)
-    : m_comm(std::make_unique<Communicator>(checked(ranks), CommOptions{watchdog_seconds})),
-      m_away(std::in_place, *m_comm) {}
+MPI_Comm RankCalls::checked(MPI_Comm ranks) {
+  if (!is_mpi_running()) throw CallOrderError("communicator: MPI does not run; call MPI_Init first");
+  if (ranks == MPI_COMM_NULL) throw InputError("communicator: it is null");
+  int between_groups = 0;
+  MPI_Comm_test_inter(ranks, &between_groups);
+  if (between_groups != 0) throw InputError("communicator: it is between two groups of processes");
+  return ranks;
+}
+
+void RankCalls::open(MPI_Comm ranks, double watchdog_seconds) {
+  m_comm.emplace(checked(ranks), CommOptions{watchdog_seconds});
+  m_away.emplace(*m_comm);
+}
 
 RankCalls::~RankCalls() {
   if (m_away && !is_mpi_running()) m_away->forget();

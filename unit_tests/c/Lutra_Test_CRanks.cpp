@@ -3,14 +3,35 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_session.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <limits>
+#include <new>
 
 #include "Lutra_CTestSolver.hpp"
 #include "lutra_mpi.h"
 
 using lutra::Test::CSolver;
 using lutra::Test::message_has;
+
+namespace {
+
+/// Allocations of operator new until one fails; negative: none does.
+long allocations_left = -1;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const memory = allocations_left >= 0 && allocations_left-- == 0 ? nullptr : std::malloc(bytes + 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace {
 
@@ -352,6 +373,30 @@ TEST_CASE("C on ranks: functions and options for one process are refused, at onc
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = 15 - static_cast<std::int64_t>(k);
   CHECK(lutra_set_permutation(solver, 16, order.data()) == LUTRA_SUCCESS);
   check_solve(solver, A);
+}
+
+TEST_CASE("C on ranks: without memory on one rank all get that status, and no handle") {
+  REQUIRE(lutra_initialize(0, -1) == LUTRA_SUCCESS);  // Kokkos ends the program if it starts without memory
+  const Rows A(4);
+  for (const bool is_failing : {is_last(), rank() == 0}) {
+    lutra_solver* solver = nullptr;
+    long event = 0;
+    for (int made = 0; made == 0; ++event) {
+      REQUIRE(event < 1000);
+      allocations_left = is_failing ? event : -1;
+      const lutra_status status = lutra_mpi_create(&solver, MPI_COMM_WORLD, LUTRA_F64, LUTRA_INT32, nullptr);
+      allocations_left = -1;
+      made = status == LUTRA_SUCCESS ? 1 : 0;
+      int all_made = 0, any_made = 0;
+      MPI_Allreduce(&made, &all_made, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+      MPI_Allreduce(&made, &any_made, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+      REQUIRE(all_made == any_made);
+      CHECK((made == 1 || (status == LUTRA_OUT_OF_MEMORY && solver == nullptr)));
+    }
+    CHECK(event > 10);
+    check_solve(solver, A);
+    lutra_destroy(solver);
+  }
 }
 
 int main(int argc, char* argv[]) {

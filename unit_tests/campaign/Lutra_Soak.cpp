@@ -17,11 +17,12 @@
 namespace lutra::Campaign {
 namespace {
 
-/// CPU seconds of this thread, which other processes do not lengthen; on devices, seconds of the clock.
+constexpr bool on_host =
+    Kokkos::SpaceAccessibility<Kokkos::DefaultExecutionSpace, Kokkos::HostSpace>::accessible;
+
+/// CPU seconds of this thread; on devices, seconds of the clock.
 double seconds_now() {
   timespec time{};
-  constexpr bool on_host =
-      Kokkos::SpaceAccessibility<Kokkos::DefaultExecutionSpace, Kokkos::HostSpace>::accessible;
   clock_gettime(on_host ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
@@ -77,6 +78,21 @@ class Repeated {
     return seconds;
   }
 
+  /// @returns the seconds of some products with the matrix
+  double reference() {
+    constexpr std::size_t entries = 20000;  // of all products; fewer: the clock is too coarse
+    const double start = seconds_now();
+    for (std::size_t done = 0; done < entries; done += m_A.entries.size())
+      for (std::size_t i = 0; i < m_units.size(); ++i) {
+        double sum = 0;
+        for (auto p = static_cast<std::size_t>(m_A.row_map[i]);
+             p < static_cast<std::size_t>(m_A.row_map[i + 1]); ++p)
+          sum += m_A.values[p] * m_x[static_cast<std::size_t>(m_A.entries[p])];
+        m_units[i] = sum;
+      }
+    return seconds_now() - start;
+  }
+
  private:
   /// D·A·D with random D near 1: keeps symmetry and definiteness.
   void change_values() {
@@ -110,11 +126,14 @@ class Repeated {
   std::int64_t m_steps = 0;
 };
 
-/// Median of the medians of tenths `first` to `first` + 2 that have times.
-double typical(const std::array<TimeCounts, n_tenths>& times, std::size_t first) {
+/// Median of the medians of tenths `first` to `first` + 2 that have times, in units of the references' if
+/// there are any.
+double typical(const std::array<TimeCounts, n_tenths>& times,
+               const std::array<TimeCounts, n_tenths>* references, std::size_t first) {
   std::vector<double> medians;
   for (std::size_t t = first; t < first + 3; ++t)
-    if (times[t].count() > 0) medians.push_back(times[t].median());
+    if (times[t].count() > 0)
+      medians.push_back(times[t].median() / (references != nullptr ? (*references)[t].median() : 1.0));
   std::ranges::sort(medians);
   return medians.empty() ? 0 : medians[medians.size() / 2];
 }
@@ -171,7 +190,10 @@ SoakRecord joined(const std::vector<SoakRecord>& threads) {
   for (std::size_t thread = 1; thread < threads.size(); ++thread) {
     const SoakRecord& own = threads[thread];
     for (std::size_t t = 0; t < all.times.size(); ++t)
-      for (std::size_t tenth = 0; tenth < n_tenths; ++tenth) all.times[t][tenth].add(own.times[t][tenth]);
+      for (std::size_t tenth = 0; tenth < n_tenths; ++tenth) {
+        all.times[t][tenth].add(own.times[t][tenth]);
+        if (!own.references.empty()) all.references[t][tenth].add(own.references[t][tenth]);
+      }
     all.steps += own.steps;
     all.checks += own.checks;
     all.largest_error = std::max(all.largest_error, own.largest_error);
@@ -194,11 +216,13 @@ void soak(const SoakPlan& plan, const Kokkos::DefaultExecutionSpace& exec, std::
   std::vector<Repeated> tasks;
   for (const SoakTask& task : plan.tasks) tasks.emplace_back(task, exec, ++seed);
   record.times.resize(tasks.size());
+  if (on_host) record.references.resize(tasks.size());
   for (double done = 0; done < 1;) {
     for (std::size_t t = 0; t < tasks.size() && done < 1; ++t) {
       for (int step = 0; step < plan.tasks[t].steps && done < 1; ++step) {
         const auto tenth = static_cast<std::size_t>(done * n_tenths);
         record.times[t][tenth].add(tasks[t].step(plan, record));
+        if (on_host) record.references[t][tenth].add(tasks[t].reference());
         done = plan.progress(record.steps);
         if (records_memory && (done >= 1 || static_cast<std::size_t>(done * n_tenths) > tenth)) {
           record.resident[tenth] = resident_bytes();
@@ -212,11 +236,13 @@ void soak(const SoakPlan& plan, const Kokkos::DefaultExecutionSpace& exec, std::
 std::vector<std::string> growth_in(const SoakRecord& record, const std::vector<SoakTask>& tasks) {
   std::vector<std::string> growth;
   for (std::size_t t = 0; t < record.times.size(); ++t) {
-    const double early = typical(record.times[t], 1), late = typical(record.times[t], n_tenths - 3);
+    const auto* const references = record.references.empty() ? nullptr : &record.references[t];
+    const double early = typical(record.times[t], references, 1),
+                 late = typical(record.times[t], references, n_tenths - 3);
     if (early == 0 || late <= time_tolerance * early) continue;
     char line[160];
-    std::snprintf(line, sizeof line, "%s: a step took %.3g s at first and %.3g s at the end",
-                  name_of(tasks[t]).c_str(), early, late);
+    std::snprintf(line, sizeof line, "%s: a step took %.3g %s at first and %.3g at the end",
+                  name_of(tasks[t]).c_str(), early, references == nullptr ? "s" : "references", late);
     growth.emplace_back(line);
   }
   compare_memory(record.resident, "process", growth);

@@ -48,8 +48,11 @@ class TimeCounts {
 /// Times and memory of a run, by its tenths.
 struct SoakRecord {
   std::vector<std::array<TimeCounts, n_tenths>> times{};  ///< of each task
-  std::array<double, n_tenths> resident{};                ///< bytes of the process at the end of each tenth
-  std::array<double, n_tenths> device_used{};             ///< bytes in use on the device; 0 on hosts
+  /// Of each task, on hosts: some products with its matrix beside each step. Other programs on the same core
+  /// slow both down.
+  std::vector<std::array<TimeCounts, n_tenths>> references{};
+  std::array<double, n_tenths> resident{};     ///< bytes of the process at the end of each tenth
+  std::array<double, n_tenths> device_used{};  ///< bytes in use on the device; 0 on hosts
   std::int64_t steps = 0, checks = 0;
   double largest_error = 0;  ///< of the checked solutions: backward error, GMRES: relative residual / 100
 };
@@ -73,7 +76,8 @@ void soak(const SoakPlan& plan, const Kokkos::DefaultExecutionSpace& exec, std::
           bool records_memory, SoakRecord& record);
 
 /// Tolerances of a constant run.
-constexpr double time_tolerance = 1.25;                        ///< ratio of medians, last to first tenths
+/// Ratio of medians, last to first tenths, each divided by that of the references.
+constexpr double time_tolerance = 1.25;
 constexpr double memory_tolerance = 1.02, memory_slack = 4e6;  ///< ratio, and bytes beside it
 
 /// Compares the last three tenths with the second to fourth, which follow the first allocations.

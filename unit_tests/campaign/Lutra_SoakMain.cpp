@@ -91,6 +91,10 @@ void print(const SoakRecord& record, const std::vector<lutra::Campaign::SoakTask
     std::vector<double> medians;
     for (const auto& tenth : record.times[t]) medians.push_back(1e6 * tenth.median());
     print_row((name_of(tasks[t]) + ", µs").c_str(), medians, "%9.0f");
+    if (record.references.empty()) continue;
+    for (std::size_t tenth = 0; tenth < medians.size(); ++tenth)
+      medians[tenth] = record.times[t][tenth].median() / record.references[t][tenth].median();
+    print_row("  in references", medians, "%9.2f");
   }
   const auto megabytes = [](const auto& bytes) {
     std::vector<double> result;

@@ -41,6 +41,22 @@ TEST_CASE("a deadline ends solve and sequence with status 5 and a whole report",
   }
 }
 
+TEST_CASE("a deadline ends info, order and predict with status 5", "[cli][cancel]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson3d --size 14 a.mtx").status == 0);
+  for (const std::string call :
+       {"info a.mtx", "info a.mtx --svg a.svg", "order a.mtx --out p", "predict a.mtx"}) {
+    INFO(call);
+    const Outcome stopped = program.run(call + " --deadline 1e-9 --json");
+    CHECK(stopped.status == 5);
+    CHECK(stopped.json()["status"] == "cancelled");
+    const Outcome text = program.run(call + " --deadline 1e-9");
+    CHECK(text.status == 5);
+    CHECK_THAT(text.output, ContainsSubstring("deadline"));
+    CHECK(program.run(call + " --deadline 1000 --quiet").status == 0);
+  }
+}
+
 TEST_CASE("Ctrl-C ends a solver with status 5 and a whole report", "[cli][cancel]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 40 a.mtx").status == 0);

@@ -22,6 +22,7 @@ struct Search {
          const std::vector<std::size_t>& perturbed)
       : n(static_cast<std::size_t>(matrix.n_rows)),
         A(matrix),
+        A_adjoint(matrix, Transposition::adjoint),
         F(factored, make_pivots(n, perturbed)),
         scales{to_space<Space>(std::vector<Real>(n, Real(1))),
                to_space<Space>(std::vector<Real>(n, Real(1)))},
@@ -32,7 +33,8 @@ struct Search {
   bool find() { return find_null_vector(Space(), A.A, F, scales, work, report); }
   bool find_by_gmres() {
     const auto gmres = Fgmres<Scalar, Space>(Space(), n, gmres_refinement_restart, MemoryBudget());
-    return find_null_vector_by_gmres(Space(), A.A, F, scales, work, gmres, report);
+    return find_null_vector_by_gmres(Space(), A.A, A_adjoint.A, F, scales, work, gmres, MemoryBudget(),
+                                     report);
   }
 
   static std::vector<Pivot> make_pivots(std::size_t n, const std::vector<std::size_t>& perturbed) {
@@ -44,7 +46,7 @@ struct Search {
   }
 
   std::size_t n;
-  DeviceOperator<Types> A;
+  DeviceOperator<Types> A, A_adjoint;
   DenseFactorization<Types> F;
   Scales<Scalar, typename Types::Memory> scales;
   SolveWorkspace<Scalar, Space> work;
@@ -119,6 +121,22 @@ TEMPLATE_LIST_TEST_CASE("a matrix is singular only if it is within rounding of a
     Search<TestType> search(A, from_dense<Matrix<TestType>>({{1, 1}, {1, 1.01}}), {1});
     CHECK(search.find() == (distance < 100 * epsilon));
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("small rows and columns do not make a matrix singular", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double s = static_cast<double>(epsilon_of<Scalar>) / 64, o = nothing;
+  const auto A = from_dense<Matrix<TestType>>({{1, o, o, o},
+                                               {o, 4.1 * s, 0.7 * s, 1.3 * s},
+                                               {o, 0.9 * s, 3.3 * s, 0.6 * s},
+                                               {o, 1.1 * s, 0.3 * s, 2.7 * s}});
+  const auto factored = from_dense<Matrix<TestType>>({{1, o, o, o},
+                                                      {o, 4.1 * s, 0.7 * s, 1.3 * s},
+                                                      {o, 0.9 * s, 3.3 * s, 0.6 * s},
+                                                      {o, 1.1 * s, 0.3 * s, 3.7 * s}});
+  Search<TestType> search(A, factored, {3});
+  CHECK_FALSE(search.find_by_gmres());
+  CHECK(search.report.singular_rows == Indices{77});
 }
 
 TEMPLATE_LIST_TEST_CASE("non-finite solves find no null vector", "[krylov]", AllTypes) {

@@ -261,6 +261,12 @@ inline bool is_of_a_view(const LiveMemory& before, const LiveMemory& after) {
   return after.views == before.views + 1 && after.blocks <= before.blocks + 5;
 }
 
+/// Events that sweeps have made fail in this program.
+inline long& failed_events() {
+  static long count = 0;
+  return count;
+}
+
 /// Sweeps through the events of all calls of a case.
 template <class Case>
 class FailureSweep {
@@ -295,6 +301,7 @@ class FailureSweep {
       long thrown = 0;
       for (long event = (step + 1) / 2; event <= count; event += step) {
         INFO(name << ", " << Failing::event << " " << event << " of " << count);
+        ++failed_events();
         const LiveMemory before = live_memory();
         if (check(failing, name, event, right) == Injected::thrown) ++thrown;
         if (live_memory() == before) continue;

@@ -13,6 +13,7 @@
 
 #include "Lutra_Generated.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_Predict.hpp"
 #include "Lutra_SchurComplement.hpp"
 #include "Lutra_Solver.hpp"
 #include "Lutra_SparseILU.hpp"
@@ -438,6 +439,27 @@ TEST_CASE("numeric objects on one analysis are stopped one by one", "[cancel]") 
   succeed(solver.factorize(A));
   options.stop->clear();
   succeed(stopped.factorize(values));
+}
+
+TEST_CASE("a prediction is stopped at each of its queries", "[cancel]") {
+  const auto A = generated<Type>("poisson2d", 40);
+  const auto flag = std::make_shared<CountingFlag>();
+  PredictOptions options;
+  options.lu.stop = flag;
+  options.ranks = 64;
+  flag->start();
+  const std::size_t grids = predict_solves(make_view(A), options).grids.size();
+  REQUIRE(grids == 7);
+  const long queries = flag->queries();
+  CHECK(queries > 28);  // one at least for each simulation
+  for (long query = 1; query <= queries; query += 1 + query / 8) {
+    flag->start(query);
+    const Prediction stopped = predict_solves(make_view(A), options);
+    CHECK(stopped.report.status == Status::cancelled);
+    CHECK(stopped.grids.empty());
+  }
+  flag->start();
+  CHECK(predict_solves(make_view(A), options).grids.size() == grids);
 }
 
 }  // namespace lutra::Test

@@ -87,6 +87,35 @@ int stop_calls(Communicator& comm, const DistributedRows<double>& A, const Distr
   return stopped;
 }
 
+/// Stops solves on `stopping` at one query after the other. @returns number of stopped solves
+int stop_solves(Communicator& comm, LuOptions options, const DistributedOptions& distribution, int stopping) {
+  const auto A = grid_rows<double>(31, comm.rank(), comm.size());
+  const auto flag = std::make_shared<CountingFlag>();
+  if (comm.rank() == stopping) options.stop = flag;
+  DistributedLU<double> solver(comm, options, distribution);
+  const std::vector<double> b = multiply(A, 2);
+  std::vector<double> expected(b.size()), x(b.size());
+  REQUIRE(solver.factorize(A) == Status::success);
+  REQUIRE(solver.solve(b, expected, 2) == Status::success);
+  int stopped = 0;
+  for (long query = 1;; ++query) {
+    x.assign(x.size(), 7);
+    flag->start(query);
+    const Status status = solver.solve(b, x, 2);
+    flag->start(never);
+    REQUIRE(agree(comm, status));
+    if (status == Status::success) break;
+    ++stopped;
+    CHECK(status == Status::cancelled);
+    CHECK(solver.report().status == Status::cancelled);
+    CHECK(x == std::vector<double>(x.size(), 7));
+    CHECK(solver.solve(b, x, 2) == Status::success);
+    CHECK(x == expected);
+  }
+  solver.close();
+  return stopped;
+}
+
 /// A with its transpose.
 DistributedRows<double> symmetric_rows(std::int64_t m, int rank, int size) {
   auto A = grid_rows<double>(m, rank, size);
@@ -117,6 +146,33 @@ LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the factorization of all", "[dis
   for (const int rank : std::set<int>{0, comm.size() - 1})
     CHECK(stop_calls<DistributedLDLT<double>>(comm, S, symmetric_rows(3, comm.rank(), comm.size()), symmetric,
                                               rank) > 0);
+  comm.close();
+})
+
+LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the solves of all", "[distributed][cancel]") {
+  Communicator comm;
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  options.memory_limit = std::size_t{1} << 30;
+  DistributedOptions on_grid;
+  on_grid.grid = {1, comm.size()};
+  for (const int rank : std::set<int>{0, comm.size() - 1}) {
+    // when the solve begins, and before its sweeps
+    CHECK(stop_solves(comm, options, {}, rank) > 1);
+    CHECK(stop_solves(comm, options, on_grid, rank) > 1);
+  }
+  comm.close();
+})
+
+LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the search of fill2 by all", "[distributed][cancel]") {
+  Communicator comm;
+  const auto A = grid_rows<double>(31, comm.rank(), comm.size());
+  const auto other = grid_rows<double>(3, comm.rank(), comm.size());
+  LuOptions options;
+  options.engine = Engine::simplicial;
+  options.symbolic = SymbolicMethod::fill2;
+  for (const int rank : std::set<int>{0, comm.size() - 1})
+    CHECK(stop_calls<DistributedLU<double>>(comm, A, other, options, rank) > 5);
   comm.close();
 })
 

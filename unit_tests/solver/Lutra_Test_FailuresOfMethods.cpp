@@ -187,16 +187,23 @@ TEST_CASE("a kernel that is not launched changes nothing: other solvers", "[fail
   check_other_solvers(FailingKernels(), some);
 }
 
-TEST_CASE("every allocation and kernel of every method", "[.][campaign]") {
-  const auto check_everything = [](const auto& failing) {
-    check_lu_methods(failing, 0);
-    check_ldlt_methods(failing, 0);
-    check_incomplete_methods(failing, 0);
-    check_krylov_methods(failing, 0);
-    check_other_solvers(failing, 0);
-  };
-  check_everything(FailingAllocations());
-  check_everything(FailingKernels());
+/// Lets every event of a group of methods fail, and says how many there were.
+template <class Failing>
+void check_group(int group, const Failing& failing) {
+  const long before = failed_events();
+  if (group == 0) check_lu_methods(failing, 0);
+  if (group == 1) check_ldlt_methods(failing, 0);
+  if (group == 2) check_incomplete_methods(failing, 0);
+  if (group == 3) check_krylov_methods(failing, 0);
+  if (group == 4) check_other_solvers(failing, 0);
+  WARN("group " << group << ": " << failed_events() - before << " times " << Failing::event);
+}
+
+TEST_CASE("every kernel of every method", "[.][campaign]") {
+  for (int group = 0; group < 5; ++group) check_group(group, FailingKernels());
+}
+TEST_CASE("every allocation of every method", "[.][campaign]") {
+  for (int group = 0; group < 5; ++group) check_group(group, FailingAllocations());
 }
 
 }  // namespace lutra::Test

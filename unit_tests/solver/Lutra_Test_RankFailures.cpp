@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -40,6 +41,12 @@ bool on_all_ranks(bool here) {
   return !on_any_rank(!here);
 }
 
+/// Events that sweeps have made fail in this program.
+long& failed_events() {
+  static long count = 0;
+  return count;
+}
+
 /// A solver on ranks, its matrix, and the calls in which something fails.
 template <class Solver, class Options>
 class RankSweep {
@@ -66,6 +73,7 @@ class RankSweep {
         const long step = most > 0 ? 1 + (count - 1) / most : 1;
         for (long event = (step + 1) / 2; event <= count; event += step) {
           INFO(call << ", " << Failing::event << " " << event << " of " << count << " of rank " << failed);
+          ++failed_events();
           check_one(failing, call, failed, event);
         }
       }
@@ -267,7 +275,41 @@ void check_collective_calls(long most) {
   counted.calls.close();
 }
 
+/// Lets an allocation of one rank fail while all open a communicator. @returns whether all threw
+bool opening_fails(int failed, long event) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::unique_ptr<lutra::Impl::RankCalls> calls;
+  const auto call = [&] {
+    lutra::Impl::allocate_together(MPI_COMM_WORLD,
+                                   [&] { calls = std::make_unique<lutra::Impl::RankCalls>(); });
+    calls->open(MPI_COMM_WORLD, 30);
+  };
+  bool threw = true;
+  try {
+    if (rank == failed)
+      threw = FailingAllocations().fail(event, call) == Injected::thrown;
+    else
+      call(), threw = false;
+  } catch (const std::bad_alloc&) {
+  }
+  REQUIRE((on_all_ranks(threw) || on_all_ranks(!threw)));
+  if (!threw) calls->close();
+  return threw;
+}
+
 }  // namespace
+
+TEST_CASE("a rank without memory: a communicator is opened on all ranks or on none", "[failures]") {
+  const auto others = live_memory().bytes;
+  for (int failed = 0; failed < 2; ++failed) {
+    long event = 1;
+    while (opening_fails(failed, event)) ++event;
+    CHECK(event >= 6);  // of RankCalls and of a communicator's state
+  }
+  // MPI keeps memory of communicators that have been freed
+  CHECK(live_memory().bytes < others + 100000);
+}
 
 #ifdef LUTRA_HAS_F64
 TEST_CASE("a rank without memory: all ranks throw, and the next call is right", "[failures]") {
@@ -315,21 +357,28 @@ TEST_CASE("what MPI says of a call that failed is in the error of its rank", "[f
   comm.close();
 }
 
-TEST_CASE("every allocation and message of ranks", "[.][campaign]") {
-  for (const bool of_messages : {false, true}) {
-    if (!of_messages) check_collective_calls(0);
-    const auto sweep = [&](const auto& failing) {
-      check_lu(failing, 0);
-      check_alone_with_pattern_of_all(failing, 0);
-      check_ldlt(failing, 0);
-    };
-    if (of_messages) {
-      sweep(FailingMessages(MessageFault::refused));
-    } else {
-      sweep(FailingAllocations());
-      sweep(FailingAllocations(Allocations::of_cpp, Shortage::lasting));
-    }
-  }
+/// Lets every event of the solvers fail, and says how many there were.
+template <class Failing>
+void check_everything(const Failing& failing) {
+  const auto count = [](const char* what, const auto& sweep) {
+    const long before = failed_events();
+    sweep();
+    WARN(what << ": " << failed_events() - before << " times " << Failing::event);
+  };
+  count("LU", [&] { check_lu(failing, 0); });
+  count("rank 0 alone", [&] { check_alone_with_pattern_of_all(failing, 0); });
+  count("LDLT", [&] { check_ldlt(failing, 0); });
+}
+
+TEST_CASE("every message of ranks", "[.][campaign]") {
+  check_everything(FailingMessages(MessageFault::refused));
+}
+TEST_CASE("every allocation of ranks", "[.][campaign]") {
+  check_collective_calls(0);
+  check_everything(FailingAllocations());
+}
+TEST_CASE("every allocation of ranks from which on memory is used up", "[.][campaign]") {
+  check_everything(FailingAllocations(Allocations::of_cpp, Shortage::lasting));
 }
 #endif
 

@@ -77,19 +77,23 @@ std::vector<std::string> assumptions(const DistributedCosts& costs, const NodeLi
           "nothing else uses devices and links; times by ranks are simulated, block by block"};
 }
 
-void predict_grids(const BlockTriangle& lower, const PredictOptions& options, Prediction& result) {
+void predict_grids(const BlockTriangle& lower, const PredictOptions& options, const RunControl& run,
+                   Prediction& result) {
   const DistributedCosts& costs = options.costs.distributed;
   if (options.grid) {
-    result.grids = scale_grids(lower, 1, costs, options.n_rhs, options.nodes);
+    result.grids = scale_grids(lower, 1, costs, options.n_rhs, options.nodes, run);
     if (options.grid->size() > 1)
-      result.grids.push_back(
-          {*options.grid, simulate_solve(lower, *options.grid, costs, options.n_rhs, options.nodes),
-           simulate_solve(reversed_transpose(lower), *options.grid, costs, options.n_rhs, options.nodes)});
+      result.grids.push_back({*options.grid,
+                              simulate_solve(lower, *options.grid, costs, options.n_rhs, options.nodes, run),
+                              simulate_solve(reversed_transpose(lower), *options.grid, costs, options.n_rhs,
+                                             options.nodes, run)});
   } else {
-    result.grids = scale_grids(lower, options.ranks, costs, options.n_rhs, options.nodes);
+    result.grids = scale_grids(lower, options.ranks, costs, options.n_rhs, options.nodes, run);
   }
-  for (const GridTimes& times : result.grids)
+  for (const GridTimes& times : result.grids) {
+    run.poll();
     result.paths.push_back(predict_critical_path(lower, times.grid, costs, options.n_rhs, options.nodes));
+  }
   const auto best =
       std::min_element(result.grids.begin(), result.grids.end(),
                        [](const GridTimes& a, const GridTimes& b) { return a.seconds() < b.seconds(); });
@@ -140,15 +144,11 @@ void check_options(const PredictOptions& options) {
     throw InputError("costs: a latency below 0, or a bandwidth that is not above 0");
 }
 
-}  // namespace
-
 template <class Scalar>
-Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                          const PredictOptions& options) {
+Prediction predict(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                   const PredictOptions& options, const MemoryBudget& budget) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
-  check_options(options);
   const Exec exec;
-  const MemoryBudget budget;
   check_square_matrix(exec, A, MatrixCheckWorkspace<Exec>(exec, budget));
   Prediction result;
   result.report.choice.method = "lu";
@@ -158,7 +158,7 @@ Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpa
   auto tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
   Impl::collect_rows(*pivots, tree);
   result.report.factors = count_factors(tree, static_cast<double>(A.nnz()));
-  predict_grids(block_triangle(tree), options, result);
+  predict_grids(block_triangle(tree), options, budget.run(), result);
   TriangleProperties by_rows;  // properties of L; the solve with U takes equally long
   by_rows.rows = static_cast<double>(tree.n);
   by_rows.entries = static_cast<double>(*result.report.factors.nnz_l);
@@ -169,6 +169,26 @@ Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpa
                                    : result.grids.front().lower.seconds});
   add_methods("L of complete factors", by_rows, options.costs.methods, result);
   add_methods("L of ILU(0)", lower_triangle(A.pattern()), options.costs.methods, result);
+  return result;
+}
+
+}  // namespace
+
+template <class Scalar>
+Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                          const PredictOptions& options) {
+  check_options(options);
+  const MemoryBudget budget = MemoryBudget().with_control();
+  Prediction result;
+  const auto call = [&] {
+    result = predict(A, options, budget);
+    return Status::success;
+  };
+  if (stoppable(Kokkos::DefaultHostExecutionSpace(), budget.run(), options.lu, "predict", call) ==
+      Status::cancelled) {
+    result.report.choice.method = "lu";
+    result.report.status = Status::cancelled;
+  }
   return result;
 }
 

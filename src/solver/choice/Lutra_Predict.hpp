@@ -15,7 +15,7 @@ namespace lutra {
 
 /// Options of a prediction.
 struct PredictOptions {
-  LuOptions lu;               ///< options of ordering and matching
+  LuOptions lu;               ///< options of ordering and matching; deadline and stop
   TrisolveDeviceModel costs;  ///< costs of one device or rank, and of messages between ranks
   /// Costs of a solve on fronts by one host, both sweeps. Empty: a device, simulated as a grid with one rank.
   std::optional<StageCosts> front_solve;
@@ -43,7 +43,8 @@ struct Prediction {
 };
 
 /// Predicts triangular solves of a matrix from its order and assembly tree, without factorizing it. Costs
-/// matching, ordering and assembly tree on the host, and the simulations (`simulate_solve`).
+/// matching, ordering and assembly tree on the host, and the simulations (`simulate_solve`). After a deadline
+/// or a stop the report has the status cancelled, and there are no times.
 /// @param A matrix on the host
 /// @throws InputError as analyze, and if an option is out of range; OutOfMemoryError
 template <class Scalar>

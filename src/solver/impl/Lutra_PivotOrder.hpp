@@ -87,6 +87,12 @@ inline MatchingResult diagonal_matching(std::vector<double> scale) {
   return diagonal;
 }
 
+/// Which entries become pivots of LU.
+enum class RowOrder {
+  matched,  ///< those that the options' matching chooses
+  diagonal  ///< those of the diagonal; rows and columns are scaled by their largest entries
+};
+
 /// Computes the matching, scaling and fill-reducing ordering that the options request. Writes the choices
 /// with their reasons, the times and the ranks to `report`. Returns an empty optional if the pattern is
 /// structurally singular; `report` then names the rows and columns concerned.
@@ -99,7 +105,8 @@ std::optional<PivotOrder> choose_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, Report& report, const FormerOrder& former = {});
+    const MemoryBudget& budget, Report& report, const FormerOrder& former = {},
+    RowOrder rows = RowOrder::matched);
 
 /// Whether the nonzero entries of A admit no perfect matching, so that A is singular whatever its factors
 /// are; the report then names the rows and columns. Stored zeros are entries of the pattern, which has been

@@ -6,12 +6,12 @@
 
 #include <array>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "Lutra_AllocateTogether.hpp"
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Options.hpp"
 
@@ -32,10 +32,17 @@ class RankCalls {
   /// has it, since programs of these callers also run where ranks share processors with others.
   static constexpr double patience = 60;
 
+  /// Without a communicator, until `open`: so that the memory of this object and of others can be allocated
+  /// where the other ranks learn of a failure (`allocate_together`).
+  RankCalls() = default;
+  /// Opens at once.
+  explicit RankCalls(MPI_Comm ranks, double watchdog_seconds = patience) { open(ranks, watchdog_seconds); }
   /// Collective.
   /// @throws on this rank alone: CallOrderError if MPI does not run; InputError for a null communicator, and
-  ///         for one between two groups
-  explicit RankCalls(MPI_Comm ranks, double watchdog_seconds = patience);
+  ///         for one between two groups. std::bad_alloc on all ranks
+  void open(MPI_Comm ranks, double watchdog_seconds = patience);
+  /// @returns the communicator. @throws as `open`
+  static MPI_Comm checked(MPI_Comm ranks);
   /// Does not wait for other ranks. They get an error from their next call.
   ~RankCalls();
   RankCalls(const RankCalls&) = delete;
@@ -90,7 +97,7 @@ class RankCalls {
   const char* begin(std::string_view name);
   void agree(std::string_view name, std::string_view request, const std::exception_ptr& problem);
 
-  std::unique_ptr<Communicator> m_comm;      ///< null after `close`
+  std::optional<Communicator> m_comm;        ///< between `open` and `close`
   std::optional<Communicator::Work> m_away;  ///< while the caller computes
   std::array<char, 64> m_name{};             ///< of the function that runs
 };

@@ -75,8 +75,8 @@ struct RankColumns;
 /// class is instantiated for all scalars.
 ///
 /// Deadline and stop flag are each rank's own. A rank that has to stop completes its messages and tells the
-/// others where they agree next; all then return `cancelled`. A solve looks at them when it begins. After a
-/// stopped factorization there are no factors. With fill2 the search by all ranks does not stop.
+/// others where they agree next; all then return `cancelled`. Solves agree before each of their steps with L
+/// and U, and leave X unchanged if they stop. After a stopped factorization there are no factors.
 template <class Scalar>
 class DistributedLU {
  public:
@@ -198,6 +198,7 @@ class DistributedLU {
   bool m_usable = false;                    ///< the factors are those of m_A
   bool m_has_matrix = false;                ///< `factorize` has returned
   bool m_has_newer_values = false;          ///< those of the fronts are newer than those of m_A
+  bool m_may_stop = false;                  ///< a rank has limits in time of the running solve
   Report m_report;
 };
 

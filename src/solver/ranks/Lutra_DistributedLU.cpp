@@ -469,7 +469,7 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A)
   const auto distribution = m_report.times.distribution;
   const Impl::FoundOrder found{std::exchange(m_order_alone, {}), m_report};
   const auto make = [&](const auto& options) {
-    return Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, options, found);
+    return Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, options, found, m_run);
   };
   m_alone = m_symmetric ? make(m_symmetric->options()) : make(m_options);
   m_alone->factorize(A);

@@ -72,6 +72,7 @@ void copy_to(const RankColumns<Scalar>& columns, const std::vector<Scalar>& from
 struct Call {
   std::int64_t columns;
   Transposition op;
+  bool may_stop;  ///< may differ: a rank with a deadline or a stop flag
 };
 std::string describe(const Call& call) {
   return std::to_string(call.columns) + " right-hand sides of " +
@@ -161,7 +162,8 @@ Status DistributedLU<Scalar>::refactorize_on_devices(const DeviceValues& values)
 template <class Scalar>
 bool DistributedLU<Scalar>::check_for_solve(const Impl::RankColumns<const Scalar>& B,
                                             const Impl::RankColumns<Scalar>& X, Transposition op) {
-  const auto calls = m_comm.all_gather(Call{static_cast<std::int64_t>(B.count), op});
+  const auto calls = m_comm.all_gather(Call{static_cast<std::int64_t>(B.count), op, m_run.is_limited()});
+  m_may_stop = std::ranges::any_of(calls, &Call::may_stop);
   m_comm.agree(
       "right-hand sides of a distributed matrix",
       [&] {
@@ -258,6 +260,8 @@ bool DistributedLU<Scalar>::solve_refined(const Impl::RankColumns<const Scalar>&
                                                                    : 1e-12;
   Impl::RankSolveOptions options{{m_options.max_refinement_steps, m_options.error_tolerance}, success};
   if (m_fronts) options.most_amplification = Impl::largest_condition_on_ranks<Scalar>;
+  options.may_stop = m_may_stop;
+  options.run = m_run;
   const Impl::RankSolveOutcome outcome = solver().solve(B, X, op, options);
   if (outcome.may_be_singular) {
     factorize_for_judgement();

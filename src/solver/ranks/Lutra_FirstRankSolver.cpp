@@ -46,11 +46,11 @@ void take_order(const Report& found, Report& report) {
 template <class Scalar, class ExecutionSpace, class Solver, class Options>
 class FirstRankDirect final : public FirstRankSolver<Scalar> {
  public:
-  FirstRankDirect(Communicator& comm, const Options& options, const FoundOrder& found)
+  FirstRankDirect(Communicator& comm, const Options& options, const FoundOrder& found, const RunControl& run)
       : m_comm(comm),
         m_found(found),
-        m_pattern(
-            std::make_shared<PatternOnRanks<ExecutionSpace>>(comm, options.memory_limit, fill2_of(options))) {
+        m_pattern(std::make_shared<PatternOnRanks<ExecutionSpace>>(comm, options.memory_limit,
+                                                                   fill2_of(options), run)) {
     Options checked = options;
     checked.check = SolutionCheck::always;
     if (!found.columns.empty()) {
@@ -178,23 +178,27 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
 
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm, const LuOptions& options,
-                                                                const FoundOrder& found) {
+                                                                const FoundOrder& found,
+                                                                const RunControl& run) {
   using Solver = SparseLU<Scalar, ExecutionSpace>;
-  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LuOptions>>(comm, options, found);
+  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LuOptions>>(comm, options, found,
+                                                                                      run);
 }
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
                                                                 const LdltOptions& options,
-                                                                const FoundOrder& found) {
+                                                                const FoundOrder& found,
+                                                                const RunControl& run) {
   using Solver = SparseLDLT<Scalar, ExecutionSpace>;
-  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LdltOptions>>(comm, options, found);
+  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LdltOptions>>(comm, options, found,
+                                                                                        run);
 }
 
 #define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                             \
   template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>( \
-      Communicator&, const LuOptions&, const FoundOrder&);                                 \
+      Communicator&, const LuOptions&, const FoundOrder&, const RunControl&);              \
   template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>( \
-      Communicator&, const LdltOptions&, const FoundOrder&);
+      Communicator&, const LdltOptions&, const FoundOrder&, const RunControl&);
 #define LUTRA_FIRST_RANK_ON_HOST(Scalar) LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::DefaultHostExecutionSpace)
 LUTRA_FOR_EACH_SCALAR(LUTRA_FIRST_RANK_ON_HOST)
 #ifdef KOKKOS_ENABLE_CUDA

@@ -46,13 +46,16 @@ class FirstRankSolver {
   virtual FactorValues<Scalar> factors() const = 0;
 };
 
+/// @param run limits in time of this rank's part in the search of fill2; rank 0 has those of the options
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm, const LuOptions& options,
-                                                                const FoundOrder& found = {});
+                                                                const FoundOrder& found = {},
+                                                                const RunControl& run = {});
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
                                                                 const LdltOptions& options,
-                                                                const FoundOrder& found = {});
+                                                                const FoundOrder& found = {},
+                                                                const RunControl& run = {});
 
 }  // namespace lutra::Impl
 

@@ -45,7 +45,7 @@ template <class ExecutionSpace>
 void PatternOnRanks<ExecutionSpace>::serve() {
   while (request(false)) {
     try {
-      search_together({}, {}, MemoryBudget(m_limit));
+      search_together({}, {}, MemoryBudget(m_limit).with_control(m_run));
     } catch (const RemoteError&) {
       throw;
     } catch (const std::exception&) {  // rank 0 throws the same, and may go on without the pattern
@@ -56,16 +56,17 @@ void PatternOnRanks<ExecutionSpace>::serve() {
 template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> PatternOnRanks<ExecutionSpace>::find(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget) {
-  budget.run().poll();  // the search itself cannot be stopped
+  budget.run().poll();
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   std::vector<Offset> row_map(pattern.row_map.data(), pattern.row_map.data() + n + 1);
   std::vector<Ordinal> entries(pattern.entries.data(), pattern.entries.data() + row_map[n]);
   request(true);
-  return search_together(std::move(row_map), std::move(entries), budget.with_control({}));
+  return search_together(std::move(row_map), std::move(entries), budget);
 }
 
-/// Runs `search`. Errors end it on all ranks, which can then go on; one that the others have not been told of
-/// by Communicator::agree ends the communicator.
+/// Runs `search`. Errors and stops end it on all ranks, which can then go on; an error that the others have
+/// not been told of by Communicator::agree ends the communicator. Memory is therefore charged, which asks
+/// whether to stop, within Communicator::agree only.
 template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> PatternOnRanks<ExecutionSpace>::search_together(std::vector<Offset> row_map,
                                                                              std::vector<Ordinal> entries,

@@ -10,6 +10,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_PatternSource.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra::Impl {
 
@@ -24,8 +25,12 @@ class PatternOnRanks final : public PatternSource {
  public:
   /// @param memory_limit of each rank's search and, on hosts, of its rows; rank 0 has the limit of `find`
   /// @param fill2        the same on all ranks
-  PatternOnRanks(Communicator& comm, std::size_t memory_limit, const Fill2Options& fill2 = {})
-      : m_comm(comm), m_limit(memory_limit), m_fill2(fill2) {}
+  /// @param run          limits in time of this rank's search; rank 0 has those of `find`. A stop ends the
+  /// search
+  ///                     on all ranks
+  PatternOnRanks(Communicator& comm, std::size_t memory_limit, const Fill2Options& fill2 = {},
+                 const RunControl& run = {})
+      : m_comm(comm), m_limit(memory_limit), m_fill2(fill2), m_run(run) {}
 
   /// Collective, errors included: runs `task` on rank 0, which may call `find` any number of times. The other
   /// ranks take part in these calls.
@@ -43,6 +48,7 @@ class PatternOnRanks final : public PatternSource {
     request(false);
   }
   /// To be called on rank 0 within `serve_during`.
+  /// @throws CancelledError if a rank has to stop
   LuPattern<Kokkos::HostSpace> find(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                     const MemoryBudget& budget) override;
 
@@ -60,6 +66,7 @@ class PatternOnRanks final : public PatternSource {
   Communicator& m_comm;
   std::size_t m_limit;
   Fill2Options m_fill2;
+  RunControl m_run;
   RankStatistics m_statistics;
 };
 

@@ -11,6 +11,33 @@
 
 namespace lutra::Impl {
 
+namespace {
+
+/// The factors on ranks that agree before each application whether one of them has to stop.
+template <class Scalar, class ExecutionSpace>
+class StoppableInverse final : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using Inverse = Preconditioner<Scalar, ExecutionSpace>;
+  using typename Inverse::Rows;
+
+  StoppableInverse(Communicator& comm, Inverse& inverse, const RankSolveOptions& options)
+      : m_comm(comm), m_inverse(inverse), m_options(options) {}
+  std::int64_t size() const override { return m_inverse.size(); }
+  void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
+    if (m_options.may_stop)
+      m_comm.agree(
+          "a solve", [&] { m_options.run.poll(); }, false);
+    m_inverse.apply(exec, op, B, X);
+  }
+
+ private:
+  Communicator& m_comm;
+  Inverse& m_inverse;
+  const RankSolveOptions& m_options;
+};
+
+}  // namespace
+
 template <class Scalar>
 void RankReductions<Scalar>::sum(std::span<Scalar> values) const {
   std::vector<Scalar> all(values.begin(), values.end());
@@ -49,8 +76,9 @@ void RankRefinement<Scalar, ExecutionSpace>::set_scales(const Reals& row, const 
 template <class Scalar, class ExecutionSpace>
 RankSolveOutcome RankRefinement<Scalar, ExecutionSpace>::solve(const RankColumns<const Scalar>& B,
                                                                const RankColumns<Scalar>& X, Transposition op,
-                                                               Inverse& inverse,
+                                                               Inverse& factors,
                                                                const RankSolveOptions& options) {
+  StoppableInverse<Scalar, ExecutionSpace> inverse(m_channel.comm(), factors, options);
   reserve(B.count);
   take_right_hand_sides(B);
   m_work.maxima.clear(exec());

@@ -14,6 +14,7 @@
 #include "Lutra_RankRows.hpp"
 #include "Lutra_Reductions.hpp"
 #include "Lutra_Refinement.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra::Impl {
 
@@ -35,6 +36,10 @@ struct RankSolveOptions {
   double success = 0;  ///< componentwise error from which a solution is one
   /// Amplification from which the matrix may be singular: X is then not written, and GMRES not tried.
   double most_amplification = std::numeric_limits<double>::infinity();
+  /// The same on all ranks: ask before each solve with the factors whether a rank has to stop. CancelledError
+  /// is then thrown on all, and X is not written.
+  bool may_stop = false;
+  RunControl run = {};  ///< of this rank
 };
 
 /// Outcome of a refined solve on ranks, the same on all of them.

@@ -225,8 +225,9 @@ class CriticalPath {
 class Simulation {
  public:
   Simulation(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs, int n_rhs,
-             const NodeLinks& nodes)
-      : m_triangle(triangle),
+             const NodeLinks& nodes, const RunControl& run)
+      : m_run(run),
+        m_triangle(triangle),
         m_costs(costs),
         m_nodes(nodes),
         m_bytes{triangle, n_rhs},
@@ -245,7 +246,8 @@ class Simulation {
       if (m_missing[rows.begin[K]] == 0) add_job(rows.rank[rows.begin[K]], m_triangle.column_begin[K]);
     }
     for (Rank& rank : m_ranks) start_jobs(rank);
-    while (!m_events.empty()) {
+    for (std::int64_t step = 0; !m_events.empty(); ++step) {
+      m_run.poll_at(step, 4096);
       const Event event = m_events.top();
       m_events.pop();
       m_now = event.seconds;
@@ -402,6 +404,7 @@ class Simulation {
     add_event(rank.link_free + latency, kind, subject);
   }
 
+  const RunControl& m_run;
   const BlockTriangle& m_triangle;
   const DistributedCosts& m_costs;
   const NodeLinks& m_nodes;
@@ -425,8 +428,9 @@ CriticalPathTimes predict_critical_path(const BlockTriangle& triangle, const Pro
 }
 
 SimulatedTimes simulate_solve(const BlockTriangle& triangle, const ProcessGrid& grid,
-                              const DistributedCosts& costs, int n_rhs, const NodeLinks& nodes) {
-  return Simulation(triangle, grid, costs, n_rhs, nodes).run();
+                              const DistributedCosts& costs, int n_rhs, const NodeLinks& nodes,
+                              const RunControl& run) {
+  return Simulation(triangle, grid, costs, n_rhs, nodes, run).run();
 }
 
 double exchange_seconds(std::int64_t rows, int ranks, const DistributedCosts& costs, int n_rhs) {
@@ -439,12 +443,15 @@ double exchange_seconds(std::int64_t rows, int ranks, const DistributedCosts& co
 }
 
 std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                     int n_rhs, std::size_t max_grids, const NodeLinks& nodes) {
+                                     int n_rhs, std::size_t max_grids, const NodeLinks& nodes,
+                                     const RunControl& run) {
   std::vector<ProcessGrid> grids = grids_of(ranks);
   if (grids.size() > max_grids) {
     std::vector<std::pair<double, std::size_t>> bounds;
-    for (std::size_t g = 0; g < grids.size(); ++g)
+    for (std::size_t g = 0; g < grids.size(); ++g) {
+      run.poll();
       bounds.push_back({predict_critical_path(lower, grids[g], costs, n_rhs, nodes).level_seconds, g});
+    }
     std::sort(bounds.begin(), bounds.end());
     std::vector<ProcessGrid> best;
     for (std::size_t k = 0; k < max_grids; ++k) best.push_back(grids[bounds[k].second]);
@@ -453,21 +460,21 @@ std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, cons
   const BlockTriangle upper = reversed_transpose(lower);
   std::vector<GridTimes> times;
   for (const ProcessGrid& grid : grids)
-    times.push_back({grid, simulate_solve(lower, grid, costs, n_rhs, nodes),
-                     simulate_solve(upper, grid, costs, n_rhs, nodes)});
+    times.push_back({grid, simulate_solve(lower, grid, costs, n_rhs, nodes, run),
+                     simulate_solve(upper, grid, costs, n_rhs, nodes, run)});
   std::stable_sort(times.begin(), times.end(),
                    [](const GridTimes& a, const GridTimes& b) { return a.seconds() < b.seconds(); });
   return times;
 }
 
 std::vector<GridTimes> scale_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                   int n_rhs, const NodeLinks& nodes) {
+                                   int n_rhs, const NodeLinks& nodes, const RunControl& run) {
   // Grids simulated per number of ranks: the closed form ranks them, and a simulation of all takes long.
   constexpr std::size_t few = 2;
   std::vector<GridTimes> times;
   for (int count = 1; count < ranks; count *= 2)
-    times.push_back(compare_grids(lower, count, costs, n_rhs, few, nodes).front());
-  times.push_back(compare_grids(lower, ranks, costs, n_rhs, few, nodes).front());
+    times.push_back(compare_grids(lower, count, costs, n_rhs, few, nodes, run).front());
+  times.push_back(compare_grids(lower, ranks, costs, n_rhs, few, nodes, run).front());
   return times;
 }
 

@@ -8,6 +8,7 @@
 #include "Lutra_BlockTriangle.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra {
 
@@ -70,8 +71,11 @@ struct SimulatedTimes {
 /// lowest row (list scheduling; R. L. Graham, SIAM J. Appl. Math. 17, 1969). A rank's messages leave in
 /// sequence and arrive one latency later. A team's bandwidth is fixed when it starts a block, from the number
 /// of teams then working. Deterministic. Cost: O(blocks·log(blocks)) for any number of ranks.
+/// @param run limits in time
+/// @throws CancelledError
 SimulatedTimes simulate_solve(const BlockTriangle& triangle, const ProcessGrid& grid,
-                              const DistributedCosts& costs, int n_rhs = 1, const NodeLinks& nodes = {});
+                              const DistributedCosts& costs, int n_rhs = 1, const NodeLinks& nodes = {},
+                              const RunControl& run = {});
 
 /// Seconds of a solve besides its sweeps: elements of B and X travel between their ranks and those of the
 /// grid, and all ranks synchronize before and after.
@@ -87,12 +91,15 @@ struct GridTimes {
 /// Simulates the solves with L and with U, which has the pattern of Lᵀ, on grids of this number of ranks;
 /// fastest first.
 /// @param max_grids most grids to simulate, those that the closed form predicts to be fastest
+/// @throws CancelledError
 std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                     int n_rhs = 1, std::size_t max_grids = 4, const NodeLinks& nodes = {});
+                                     int n_rhs = 1, std::size_t max_grids = 4, const NodeLinks& nodes = {},
+                                     const RunControl& run = {});
 
 /// The fastest grid for 1, 2, 4, … and `ranks` ranks, in this order: the gain from more ranks.
+/// @throws CancelledError
 std::vector<GridTimes> scale_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
-                                   int n_rhs = 1, const NodeLinks& nodes = {});
+                                   int n_rhs = 1, const NodeLinks& nodes = {}, const RunControl& run = {});
 
 }  // namespace lutra
 
