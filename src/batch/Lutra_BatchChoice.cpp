@@ -22,8 +22,9 @@ bool takes_fronts(const Analysis<Scalar, ExecutionSpace>& analysis, const Direct
   const auto* const plan = fronts_of(analysis);
   if (lu == nullptr || plan == nullptr || lu->deterministic) return false;
   if (lu->engine == Engine::multifrontal || options.pivoting == Pivoting::threshold) return true;
-  if (is_host_space<ExecutionSpace> || analysis.n < BatchCosts::min_front_rows) return false;
-  return fronts_are_faster(plan->fronts.flops, static_cast<double>(plan->fronts.panel_layout.entries()));
+  if (is_host_space<ExecutionSpace>) return false;
+  return fronts_are_faster(analysis.n, plan->fronts.flops,
+                           static_cast<double>(plan->fronts.panel_layout.entries()));
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -47,7 +48,6 @@ AnalysisPointer<Scalar, ExecutionSpace> analyze_for_batch(const ExecutionSpace& 
   if (!is_open || is_host_space<ExecutionSpace>) return analyze_with(of_lanes);
   // With `deterministic` devices analyze fronts only; lanes then take their pattern.
   if (options.deterministic) return analyze_with(options);
-  if (A.n_rows < BatchCosts::min_front_rows) return analyze_with(of_lanes);
   auto analysis = analyze_with(options);
   return takes_fronts(*analysis, options) || fronts_of(*analysis) == nullptr ? analysis
                                                                              : analyze_with(of_lanes);

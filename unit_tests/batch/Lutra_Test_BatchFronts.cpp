@@ -195,9 +195,11 @@ TEMPLATE_LIST_TEST_CASE("batch: a memory limit below one system", "[batch]", All
 
 TEST_CASE("batch: fronts need flops per entry of the factors", "[batch]") {
   using lutra::Impl::fronts_are_faster;
-  CHECK(fronts_are_faster(2.95e6, 9.86e4));  // a grid of 50 × 50 points
-  CHECK(fronts_are_faster(1.35e6, 5.99e4));  // a circuit of 2000 nodes
-  CHECK(!fronts_are_faster(2e4, 1e4));       // a tridiagonal matrix
+  CHECK(fronts_are_faster(2500, 2.95e6, 9.86e4));    // a grid of 50 × 50 points
+  CHECK(fronts_are_faster(2000, 1.35e6, 5.99e4));    // a circuit
+  CHECK(!fronts_are_faster(27258, 7.69e6, 4.68e5));  // a power grid, case13659pegase
+  CHECK(!fronts_are_faster(17758, 2.36e6, 1.84e5));  // memplus
+  CHECK(fronts_are_faster(100, 2.7e4, 2.1e3));       // a small circuit
 }
 
 TEMPLATE_LIST_TEST_CASE("batch: which analyses lead to fronts", "[batch]", AllTypes) {

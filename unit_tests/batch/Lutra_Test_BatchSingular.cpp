@@ -3,6 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "Lutra_BatchCases.hpp"
+#include "Lutra_BatchPattern.hpp"
+#include "Lutra_DeviceLaneGroups.hpp"
+#include "Lutra_HostLaneGroups.hpp"
 
 // Systems of a batch that are singular, although neither pivots nor growth nor X show it.
 
@@ -78,7 +81,56 @@ void check_statuses(Batch& batch, const Case<Types>& of, Transposition op) {
   }
 }
 
+/// Whether only the singular system fails, by its probe.
+template <class Groups, class Types>
+void check_probe(const Case<Types>& of, std::size_t n_rhs, Transposition op) {
+  using Scalar = typename Types::Scalar;
+  using Space = typename Types::Space;
+  LuOptions options;
+  options.ordering = Ordering::natural;
+  options.engine = Engine::simplicial;
+  const auto analysis =
+      lutra::analyze<Scalar, Space>(Space(), on_device<Types>(of.pattern), options, MemoryBudget());
+  const auto pattern =
+      lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget(), true);
+  std::vector<std::int64_t> systems;
+  for (std::size_t k = 0; k < K; ++k) systems.push_back(static_cast<std::int64_t>(k));
+  while (systems.size() % Groups::size != 0) systems.push_back(K - 1);
+  Groups groups(Space(), pattern, MemoryBudget());
+  groups.reserve(systems.size() / Groups::size);
+  groups.load(of.values.matrix(), systems);
+  std::vector<lutra::Impl::SlotFindings> found(systems.size());
+  groups.factorize(lutra::Impl::default_perturbation<Scalar>(), found);
+  BatchArray<Types> B(static_cast<std::size_t>(of.n), n_rhs, K, Storage::interleaved);
+  for (std::size_t k = 0; k < K; ++k)
+    for (std::size_t c = 0; c < n_rhs; ++c)
+      for (std::size_t i = 0; i < B.extents[0]; ++i) B(i, c, k) = of.B(i, 0, k);
+  B.to_device();
+  BatchArray<Types> X(B.extents[0], n_rhs, K, Storage::interleaved);
+  std::vector<lutra::Impl::SlotSolution> solutions(systems.size());
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double near_singular = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
+  groups.solve(B.view(), X.view(), op, systems, std::vector<char>(systems.size(), 1),
+               {true, 0.0, infinity, near_singular, 0, true}, solutions);
+  for (std::size_t k = 0; k < K; ++k) {
+    CAPTURE(n_rhs, op, k);
+    CHECK(found[k].perturbed == 0);
+    CHECK(solutions[k].first_failed == (k == bad ? 0 : -1));
+  }
+}
+
 }  // namespace
+
+TEMPLATE_LIST_TEST_CASE("batch: probes of lanes on hosts and devices", "[batch]", HostTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const Case<TestType> of(false);
+  for (const std::size_t n_rhs : {1, 3, 4, 9, 16, 17})
+    for (const Transposition op : {Transposition::none, Transposition::adjoint}) {
+      check_probe<lutra::Impl::HostLaneGroups<Scalar, Space>>(of, n_rhs, op);
+      check_probe<lutra::Impl::DeviceLaneGroups<Scalar, Space>>(of, n_rhs, op);
+    }
+}
 
 TEMPLATE_LIST_TEST_CASE("batch: a singular system is found whatever the right-hand side", "[batch]",
                         AllTypes) {

@@ -35,7 +35,7 @@ struct Run {
     for (std::size_t k = 0; k < K; ++k) used[k] = k == 5 ? 0 : 1;
     // A goal that single steps of refinement reach for some systems only.
     const double epsilon = static_cast<double>(epsilon_of<Scalar>);
-    const lutra::Impl::SlotSolveOptions options{true, 0.6 * epsilon, tolerance_of<Scalar>(), 1e6, 10};
+    const lutra::Impl::SlotSolveOptions options{true, 0.6 * epsilon, tolerance_of<Scalar>(), 1e6, 10, true};
     solutions.resize(systems.size());
     groups.solve(B.view(), X.view(), op, systems, used, options, solutions);
     groups.residual(B.view(), X.view(), R.view(), op, systems, used);
@@ -123,6 +123,7 @@ auto for_complex(const lutra::Impl::BatchPattern<double, Space>& real, bool herm
   result.lower = real.lower;
   result.upper = real.upper;
   result.fan_out = real.fan_out;
+  result.start = real.start;
   result.keep = real.keep;
   return result;
 }

@@ -7,26 +7,21 @@
 
 namespace lutra::Impl {
 
-/// Costs of a factorization of one system of a large batch, double precision, on an H200. Both kinds launch
-/// too few kernels for these to count among a thousand systems.
+/// When fronts are faster than lanes, by refactorizations and solves of ten matrices on an H200
+/// (docs/batch.md).
 struct BatchCosts {
-  /// Systems of fewer rows do not have enough entries for fronts.
-  static constexpr Ordinal min_front_rows = 501;
-  /// Lanes move some 20 bytes for a multiply-add, and wait for them: 1.1e-10 to 2.7e-10 s for circuits, grids
-  /// of 20² and 50² points and a power grid, 1000 systems, checks included (docs/batch.md).
-  static constexpr double lane_multiply_add_seconds = 2e-10;
-  /// Multiply-adds on the exact pattern for each flop of fronts, which count a multiply-add twice, store a
-  /// symmetric pattern and zeros of amalgamation: 0.32 for grids, 0.16 for circuits and power grids.
-  static constexpr double multiply_adds_a_front_flop = 1.0 / 6;
-  /// Fronts clear, assemble and factorize each entry of L + U, and move contribution blocks: 0.8e-10 s for a
-  /// single system of 8.5e7 entries, a grid of 1000² points.
-  static constexpr double front_entry_seconds = 1e-10;
+  /// Lanes launch some kernels for each level of rows. Of systems with so few rows this takes longer than all
+  /// work on them, unless they are tens of thousands.
+  static constexpr Ordinal small_rows = 500;
+  /// Fronts store the pattern of F + Fᵀ and zeros of amalgamation, and pass contributions. Power grids and
+  /// memplus, of 12 to 16 flops an entry, are 2 to 2.5 times as fast by lanes; circuits of 23, grids of 30
+  /// and 99, and dense matrices 1.3, 1.9, 9 and 2.6 times as fast by fronts.
+  static constexpr double flops_an_entry = 20;
 };
 
 /// Whether fronts are faster than lanes. @param flops, entries of L + U: of the fronts of one system
-inline bool fronts_are_faster(double flops, double entries) {
-  const double multiply_adds = BatchCosts::multiply_adds_a_front_flop * flops;
-  return BatchCosts::front_entry_seconds * entries < BatchCosts::lane_multiply_add_seconds * multiply_adds;
+inline bool fronts_are_faster(Ordinal rows, double flops, double entries) {
+  return rows <= BatchCosts::small_rows || flops >= BatchCosts::flops_an_entry * entries;
 }
 
 /// Whether a batch over this analysis factorizes fronts: LU with resident fronts in working precision, if the

@@ -27,7 +27,7 @@ class DeviceLaneGroups {
   /// With the workspace of solves with one right-hand side.
   static std::size_t bytes_per_group(const Pattern& pattern) {
     const auto numbers =
-        static_cast<std::size_t>(pattern.matrix_entries + pattern.factor_entries + pattern.n);
+        static_cast<std::size_t>(pattern.matrix_entries + pattern.factor_entries + 2 * pattern.n);
     return MemoryReservation::padded(size * (numbers * sizeof(Scalar) + 7 * sizeof(Real)) +
                                      bytes_of_work(pattern, size, 1));
   }
@@ -40,7 +40,7 @@ class DeviceLaneGroups {
   void reserve(std::size_t groups) {
     if (groups <= m_groups) return;
     m_exec.fence("lutra::batch: smaller groups are freed");
-    m_A = m_factors = m_inverse = {};
+    m_A = m_factors = m_inverse = m_probe = {};
     m_found = {};
     m_work = {};
     m_columns = 0;
@@ -55,6 +55,7 @@ class DeviceLaneGroups {
     m_A = make(m_pattern.matrix_entries);
     m_factors = make(m_pattern.factor_entries);
     m_inverse = make(m_pattern.n);
+    m_probe = make(m_pattern.n);
     m_found = m_reservation.template allocate<Reals>(m_exec, "lutra::batch::findings", 7 * slots);
     m_groups = groups;
   }
@@ -91,6 +92,8 @@ class DeviceLaneGroups {
                   m_A.data(),
                   m_factors.data(),
                   m_inverse.data(),
+                  m_pattern.start.data(),
+                  m_probe.data(),
                   static_cast<Real>(perturbation),
                   {f, f + slots, f + 2 * slots, f + 3 * slots, f + 4 * slots, f + 5 * slots, f + 6 * slots}};
     launch<typename Kernel::Largest>("lutra::batch::largest", slots * m_pattern.n, kernel);
@@ -108,24 +111,26 @@ class DeviceLaneGroups {
     reserve_work(slots, B.extent(1), options.probe);
     MemoryReservation scratch(m_budget);
     const auto of = upload_systems(scratch, systems);
-    if (options.probe && m_columns == 1) {  // no column is left for a probe beside others
+    // A probe shares the levels with right-hand sides where there is room for it.
+    const bool is_beside = op == Transposition::none && m_columns > 1;
+    if (options.probe && !is_beside) {
       activate(used, 1);
-      weigh(op, slots, 0);
-      apply(op, slots, 1, work(0, slots), nullptr, work(1, slots));
-      judge_probe(op, slots, 0, used, options, solutions);
+      copy_probe(slots, 0);
+      apply(Transposition::none, slots, 1, work(0, slots), nullptr, work(1, slots));
+      judge_probe(slots, 0, used, options, solutions);
     }
     for (std::size_t first = 0, columns = 0; first < B.extent(1); first += columns) {
-      const bool probes = options.probe && m_columns > 1 && first == 0;
+      const bool probes = options.probe && is_beside && first == 0;
       columns = std::min(columns_at_once(probes), B.extent(1) - first);
       std::vector<char> active = activate(used, columns);
       read(B, of, slots, first, work(0, slots));
       if (probes) {
         activate(used, columns + 1);
-        weigh(op, slots, columns);
+        copy_probe(slots, columns);
       }
       apply(op, slots, columns + (probes ? 1 : 0), work(0, slots), nullptr, work(1, slots));
       if (probes) {
-        judge_probe(op, slots, columns, used, options, solutions);
+        judge_probe(slots, columns, used, options, solutions);
         set_active(active);
       }
       if (options.check) {
@@ -383,35 +388,30 @@ class DeviceLaneGroups {
       errors[e] = SlotErrors::from(host[e], host[all + e], host[2 * all + e], host[3 * all + e],
                                    host[4 * all + e % slots]);
   }
-  auto probe_in(std::size_t column, Transposition op, std::size_t slots) const {
-    const LaneLists& lists = m_pattern.lists;
-    const bool transposed = is_transposed(op);
-    return ProbeLanes<Scalar>{transposed ? lists.A_columns : lists.A,
-                              m_pattern.n,
-                              static_cast<std::int64_t>(slots),
-                              m_pattern.matrix_entries,
-                              static_cast<std::int64_t>(m_columns),
-                              static_cast<std::int64_t>(column),
-                              (transposed ? m_pattern.row_scale : m_pattern.col_scale).data(),
-                              m_pattern.start.data(),
-                              m_A.data(),
-                              work(0, slots),
-                              work(1, slots),
-                              m_maxima.data()};
+  ProbeLanes<Scalar> probe_in(std::size_t column, std::size_t slots) const {
+    return {m_pattern.n,
+            static_cast<std::int64_t>(slots),
+            static_cast<std::int64_t>(m_columns),
+            static_cast<std::int64_t>(column),
+            m_pattern.col_scale.data(),
+            m_probe.data(),
+            work(0, slots),
+            work(1, slots),
+            m_maxima.data()};
   }
   /// Writes the right-hand sides of probes to a column.
-  void weigh(Transposition op, std::size_t slots, std::size_t column) const {
-    launch<typename ProbeLanes<Scalar>::Weigh>(
-        "lutra::batch::weigh", static_cast<std::int64_t>(slots) * m_pattern.n, probe_in(column, op, slots));
+  void copy_probe(std::size_t slots, std::size_t column) const {
+    launch<typename ProbeLanes<Scalar>::Copy>(
+        "lutra::batch::copy_probe", static_cast<std::int64_t>(slots) * m_pattern.n, probe_in(column, slots));
   }
   /// Systems that may be singular fail.
-  void judge_probe(Transposition op, std::size_t slots, std::size_t column, const std::vector<char>& used,
+  void judge_probe(std::size_t slots, std::size_t column, const std::vector<char>& used,
                    const SlotSolveOptions& options, std::span<SlotSolution> solutions) const {
     using Kernel = ProbeLanes<Scalar>;
     Kokkos::deep_copy(m_exec, m_maxima, Real(0));
     const std::int64_t parts = (m_pattern.n + Kernel::part - 1) / Kernel::part;
     launch<typename Kernel::Amplify>("lutra::batch::amplify", static_cast<std::int64_t>(slots) * parts,
-                                     probe_in(column, op, slots));
+                                     probe_in(column, slots));
     const auto host = to_host<double>(m_exec, m_maxima);
     for (std::size_t s = 0; s < slots; ++s)
       if (used[s] != 0 && !(host[s] <= options.max_amplification)) solutions[s].first_failed = 0;
@@ -449,9 +449,9 @@ class DeviceLaneGroups {
   const Pattern& m_pattern;
   MemoryBudget m_budget;
   std::size_t m_groups = 0;
-  Numbers m_A, m_factors, m_inverse;  ///< [groups][entries][lanes]
-  Reals m_found;                      ///< [7 × slots] as DeviceFindings
-  std::size_t m_columns = 0;          ///< right-hand sides at once
+  Numbers m_A, m_factors, m_inverse, m_probe;  ///< [groups][entries][lanes]
+  Reals m_found;                               ///< [7 × slots] as DeviceFindings
+  std::size_t m_columns = 0;                   ///< right-hand sides at once
   std::size_t m_work_slots = 0;
   Numbers m_work;
   Reals m_maxima;  ///< [4 × columns × slots], then ‖op(A)‖∞ [slots]

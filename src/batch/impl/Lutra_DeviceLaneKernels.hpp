@@ -97,6 +97,8 @@ struct FactorizeLanes {
   const Scalar* A;
   Scalar* values;
   Scalar* inverse;
+  const Real* start;  ///< [n]
+  Scalar* probe;
   Real perturbation;
   DeviceFindings<Real> found;
   const Ordinal* rows = nullptr;  ///< of the level, or of the parts
@@ -112,7 +114,9 @@ struct FactorizeLanes {
             col_scale,
             at.in(A, matrix_entries),
             at.in(values, factor_entries),
-            at.in(inverse, lists.n)};
+            at.in(inverse, lists.n),
+            start,
+            at.in(probe, lists.n)};
   }
   KOKKOS_FUNCTION void operator()(const Largest&, const std::int64_t t) const {
     const LaneItem at(t, slots);
@@ -255,44 +259,34 @@ struct ResidualLanes {
   }
 };
 
-/// Probes of groups, in one column that is active for all slots; items are rows, or parts of the rows.
+/// Probes of groups, in one column of the workspace; items are rows, or parts of the rows.
 template <class Scalar>
 struct ProbeLanes {
   using Lane = ThreadLane<Scalar>;
   using Real = RealOf<Scalar>;
   static constexpr Ordinal part = ResidualLanes<Scalar>::part;  ///< rows
-  struct Weigh {};
+  struct Copy {};
   struct Amplify {};
 
-  LaneRows rows;
   Ordinal n;
-  std::int64_t slots, matrix_entries, columns, column;
-  const Real* scale;
-  const Real* start;
-  const Scalar* A;
+  std::int64_t slots, columns, column;  ///< columns: of the workspace
+  const Real* col_scale;
+  const Scalar* probe;  ///< right-hand sides, as LaneFactorization has written them
   Scalar* B;
   const Scalar* X;
   Real* amplification;  ///< [slots]
 
-  KOKKOS_FORCEINLINE_FUNCTION LaneProbe<Lane> lane(const LaneItem& at) const {
-    const std::int64_t entries = columns * n, skipped = column * n * device_lanes;
-    return {rows,
-            scale,
-            start,
-            at.in(A, matrix_entries),
-            at.in(B, entries) + skipped,
-            at.in(X, entries) + skipped};
-  }
-  KOKKOS_FUNCTION void operator()(const Weigh&, const std::int64_t t) const {
+  KOKKOS_FUNCTION void operator()(const Copy&, const std::int64_t t) const {
     const LaneItem at(t, slots);
-    lane(at).weigh(static_cast<Ordinal>(at.item));
+    at.in(B, columns * n)[(column * n + at.item) * device_lanes] = at.in(probe, n)[at.item * device_lanes];
   }
   KOKKOS_FUNCTION void operator()(const Amplify&, const std::int64_t t) const {
     const LaneItem at(t, slots);
+    const LaneProbe<Lane> lane{col_scale, at.in(X, columns * n) + column * n * device_lanes};
     const auto begin = static_cast<Ordinal>(at.item * part);
     const Ordinal end = begin + part < n ? begin + part : n;
     Real largest = 0;
-    for (Ordinal i = begin; i < end; ++i) LaneErrors<Lane>::raise(largest, lane(at).amplification(i));
+    for (Ordinal i = begin; i < end; ++i) LaneErrors<Lane>::raise(largest, lane.amplification(i));
     raise_shared(amplification + at.slot, largest);
   }
 };

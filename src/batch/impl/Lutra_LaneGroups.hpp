@@ -28,7 +28,7 @@ struct SlotSolveOptions {
   double tolerance = 0;          ///< largest that is accepted
   double max_amplification = 0;  ///< larger solutions are suspicious
   int max_steps = 0;
-  /// Whether one more solve, LaneProbe, looks for singular matrices, of which X may be small. Systems with an
+  /// Whether one more solve looks for singular matrices, of which X may be small (LaneProbe). Systems with an
   /// amplification above the maximum fail.
   bool probe = false;
   /// Whether a probe judges these factors. Solutions may then be large, as they are where rows and columns

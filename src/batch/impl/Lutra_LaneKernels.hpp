@@ -58,20 +58,26 @@ struct LaneFactorization {
   const Element* A;       ///< [nnz(A)] values of this lane
   Element* values;        ///< [nnz(L + U)]
   Element* inverse;       ///< [n] of pivots
+  const Real* weights;    ///< [n] start vector of probes
+  Element* probe;         ///< [n] right-hand side of a probe
 
   LUTRA_LANE_FUNCTION Value scaled(Offset p, Real of_row) const {
     const Value value = Lanes::times(Lanes::load(A, p), of_row);
     return Lanes::times(value, col_scale[at.A.entries[p]]);
   }
 
-  /// The largest scaled entry of row i of F.
+  /// The largest scaled entry of row i of F. Also writes this row of the right-hand side of a probe: half of
+  /// the start vector times the row sum of the scaled matrix, in the scale of b.
   LUTRA_LANE_FUNCTION Size largest_of_row(Ordinal i) const {
     const Ordinal row = at.row_order[i];
-    Size largest = Lanes::size(0);
+    const Real scale = row_scale[row];
+    Size largest = Lanes::size(0), sum = Lanes::size(0);
     for (Offset p = at.A.map[row]; p < at.A.map[row + 1]; ++p) {
-      const Size size = Lanes::max_norm(scaled(p, row_scale[row]));
+      const Size size = Lanes::max_norm(scaled(p, scale));
       largest = Lanes::is_less(largest, size, size, largest);
+      sum = sum + size;
     }
+    Lanes::store(probe, row, Lanes::times(Lanes::real_value(sum), Real(0.5) * weights[row] / scale));
     return largest;
   }
 
@@ -330,33 +336,21 @@ struct LaneResidual {
   }
 };
 
-/// One solve that tells how near a matrix is to a singular one, as probe_condition for single solves. Its
-/// right-hand side is half of the start vector times the row sums of |op(A)|·D; D scales the solution.
+/// What the solution of a probe amounts to: one solve that tells how near a matrix is to a singular one, as
+/// probe_condition of single solves.
 template <class Lanes>
 struct LaneProbe {
   using Element = typename Lanes::Element;
   using Real = typename Lanes::Real;
-  using Value = typename Lanes::Value;
   using Size = typename Lanes::Size;
 
-  LaneRows rows;      ///< of op(A)
-  const Real* scale;  ///< [n] D
-  const Real* start;  ///< [n]
-  const Element* A;
-  Element* B;        ///< [n]
-  const Element* X;  ///< [n]
+  const Real* col_scale;  ///< [n]
+  const Element* X;       ///< [n]
 
-  LUTRA_LANE_FUNCTION void weigh(Ordinal i) const {
-    Size sum = Lanes::size(0);
-    for (Offset p = rows.map[i]; p < rows.map[i + 1]; ++p) {
-      const Value a = Lanes::load(A, rows.at == nullptr ? p : rows.at[p]);
-      sum = sum + Lanes::magnitude(Lanes::times(a, scale[rows.entries[p]]));
-    }
-    Lanes::store(B, i, Lanes::times(Lanes::real_value(sum), Real(0.5) * start[i]));
-  }
-  /// |D⁻¹·X| in row i, whose maximum is a lower bound of the condition number; infinity if not finite.
+  /// Row i of the unscaled solution. The maximum over rows is a lower bound of the condition number; infinity
+  /// if it is not finite.
   LUTRA_LANE_FUNCTION Size amplification(Ordinal i) const {
-    const Size size = Lanes::magnitude(Lanes::times(Lanes::load(X, i), Real(1) / scale[i]));
+    const Size size = Lanes::max_norm(Lanes::times(Lanes::load(X, i), Real(1) / col_scale[i]));
     return Lanes::is_less(size - size, Lanes::size(1), size, Lanes::size(Lanes::infinity));
   }
 };

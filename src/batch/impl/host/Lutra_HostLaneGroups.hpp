@@ -61,7 +61,8 @@ class HostLaneGroups {
     for_groups(found.size(), [&](std::size_t, std::size_t g) {
       LaneStats<Real, size> stats;
       m_kernels.factorize[parts - 1]({m_pattern.lists, m_pattern.row_scale.data(), m_pattern.col_scale.data(),
-                                      A(g), factors(g), inverse(g), static_cast<Real>(perturbation), &stats});
+                                      A(g), factors(g), inverse(g), m_pattern.start.data(), probe(g),
+                                      static_cast<Real>(perturbation), &stats});
       for (int l = 0; l < size; ++l) found[g * size + static_cast<std::size_t>(l)] = finding(stats, l);
     });
   }
@@ -100,7 +101,7 @@ class HostLaneGroups {
   using Numbers = Kokkos::View<Real*, Memory>;
 
   static std::size_t numbers_of(const Pattern& pattern) {
-    return static_cast<std::size_t>(pattern.matrix_entries + pattern.factor_entries + pattern.n) * size *
+    return static_cast<std::size_t>(pattern.matrix_entries + pattern.factor_entries + 2 * pattern.n) * size *
            parts;
   }
   std::size_t column_numbers() const { return static_cast<std::size_t>(m_pattern.n) * size * parts; }
@@ -114,6 +115,7 @@ class HostLaneGroups {
   Real* inverse(std::size_t g) const {
     return factors(g) + static_cast<std::size_t>(m_pattern.factor_entries) * size * parts;
   }
+  Real* probe(std::size_t g) const { return inverse(g) + column_numbers(); }
   static Scalar get(const Real* base, std::size_t entry, std::size_t lane) {
     const Real* const from = base + entry * size * parts + lane;
     if constexpr (parts == 2) {
@@ -286,26 +288,28 @@ class HostLaneGroups {
         }
       }
     }
-    /// Systems that may be singular fail.
-    void probe() const {
-      const Pattern& pattern = groups.m_pattern;
-      const LaneLists& lists = pattern.lists;
-      const auto& scale = transposed() ? pattern.row_scale : pattern.col_scale;
+    /// Systems whose probe, a solution of A·x = probe in X, says that they may be singular fail.
+    void judge_probe(const Real* X) const {
       Real amplification[size];
-      const LaneProbeTask<Real> task{transposed() ? lists.A_columns : lists.A,
-                                     lists.n,
-                                     scale.data(),
-                                     pattern.start.data(),
-                                     groups.A(g),
-                                     work(0),
-                                     work(1),
-                                     amplification};
-      groups.m_kernels.weigh[parts - 1](task);
-      apply(work(0), nullptr, work(1), 1);
-      groups.m_kernels.amplify[parts - 1](task);
+      groups.m_kernels.amplify[parts - 1](
+          {groups.m_pattern.n, groups.m_pattern.col_scale.data(), X, amplification});
       for (std::size_t l = 0; l < size; ++l)
         if (is_used(l) && !(static_cast<double>(amplification[l]) <= options.max_amplification))
           solution(l).first_failed = 0;
+    }
+    /// A probe beside no right-hand side.
+    void probe() const {
+      GroupSolve plain = *this;
+      plain.op = Transposition::none;
+      plain.apply(groups.probe(g), nullptr, work(1), 1);
+      judge_probe(work(1));
+    }
+    /// Solves with the factors for `columns` right-hand sides, and a probe beside them if `probes`.
+    void apply_with_probe(int columns, bool probes) const {
+      const std::size_t own = groups.column_numbers(), skipped = static_cast<std::size_t>(columns) * own;
+      if (probes) std::copy_n(groups.probe(g), own, work(0) + skipped);
+      apply(work(0), nullptr, work(1), columns + (probes ? 1 : 0));
+      if (probes) judge_probe(work(1) + skipped);
     }
     /// Takes over X and R of one right-hand side and lane.
     void take(int c, std::size_t l, const Real* from_X, const Real* from_R, Real* X, Real* R) const {
@@ -333,11 +337,13 @@ class HostLaneGroups {
 
     void run(const ConstBlock& B, const Block& X) const {
       const std::size_t n_rhs = B.extent(1);
-      if (options.probe) probe();
+      // A probe shares the pass over the factors if that is the only one, before a solution is written.
+      const bool is_beside = op == Transposition::none && n_rhs < columns_at_once;
+      if (options.probe && !is_beside) probe();
       for (std::size_t first = 0; first < n_rhs; first += columns_at_once) {
         const int columns = static_cast<int>(std::min<std::size_t>(columns_at_once, n_rhs - first));
         read(B, first, columns, work(0));
-        apply(work(0), nullptr, work(1), columns);
+        apply_with_probe(columns, options.probe && is_beside);
         if (!options.check) {
           write(work(1), first, columns, X, [](std::size_t) { return true; });
           continue;

@@ -16,6 +16,8 @@ struct LaneFactorTask {
   const Real* A;          ///< [nnz(A)]
   Real* values;           ///< [nnz(L + U)]
   Real* inverse;          ///< [n]
+  const Real* start;      ///< [n]
+  Real* probe;            ///< [n]
   Real perturbation;      ///< smallest pivot, relative to the largest scaled entry of a system
   LaneStats<Real, host_lanes<Real>>* stats;
 };
@@ -52,17 +54,13 @@ struct LaneResidualTask {
   Real* norm;                                  ///< [lanes] ‖op(A)‖∞
 };
 
-/// Probe of one group; as LaneProbe.
+/// What the probe of one group amounts to; as LaneProbe.
 template <class Real>
 struct LaneProbeTask {
-  LaneRows rows;
   Ordinal n;
-  const Real* scale;    ///< [n]
-  const Real* start;    ///< [n]
-  const Real* A;        ///< [nnz(A)]
-  Real* B;              ///< [n]
-  const Real* X;        ///< [n]
-  Real* amplification;  ///< [lanes]
+  const Real* col_scale;  ///< [n]
+  const Real* X;          ///< [n]
+  Real* amplification;    ///< [lanes]
 };
 
 /// Kernels of one instruction set; the second of each pair is for complex numbers. Null if this compiler does
@@ -72,8 +70,7 @@ struct LaneKernelTable {
   void (*factorize[2])(const LaneFactorTask<Real>&) = {nullptr, nullptr};
   void (*solve[2])(const LaneSolveTask<Real>&) = {nullptr, nullptr};
   void (*residual[2])(const LaneResidualTask<Real>&) = {nullptr, nullptr};
-  void (*weigh[2])(const LaneProbeTask<Real>&) = {nullptr, nullptr};    ///< B of a probe
-  void (*amplify[2])(const LaneProbeTask<Real>&) = {nullptr, nullptr};  ///< what its X amounts to
+  void (*amplify[2])(const LaneProbeTask<Real>&) = {nullptr, nullptr};
   const char* instructions = "";
 };
 

@@ -14,8 +14,8 @@ struct RunLanes {
   using Size = typename Lanes::Size;
 
   static void factorize(const LaneFactorTask<Real>& task) {
-    const LaneFactorization<Lanes> group{task.at, task.row_scale, task.col_scale,
-                                         task.A,  task.values,    task.inverse};
+    const LaneFactorization<Lanes> group{task.at,     task.row_scale, task.col_scale, task.A,
+                                         task.values, task.inverse,   task.start,     task.probe};
     Size largest = Lanes::size(0);
     for (Ordinal i = 0; i < task.at.n; ++i) {
       const Size size = group.largest_of_row(i);
@@ -49,6 +49,7 @@ struct RunLanes {
     const Offset column = static_cast<Offset>(task.at.n) * (sizeof(typename Lanes::Value) / sizeof(Real));
     int c = 0;
     for (; c + 4 <= task.columns; c += 4) solve_columns<4>(task, c * column);
+    for (; c + 2 <= task.columns; c += 2) solve_columns<2>(task, c * column);
     for (; c < task.columns; ++c) solve_columns<1>(task, c * column);
   }
 
@@ -71,18 +72,12 @@ struct RunLanes {
     const Offset column = static_cast<Offset>(task.n) * (sizeof(typename Lanes::Value) / sizeof(Real));
     int c = 0;
     for (; c + 4 <= task.columns; c += 4) residual_columns<4>(task, c, c * column);
+    for (; c + 2 <= task.columns; c += 2) residual_columns<2>(task, c, c * column);
     for (; c < task.columns; ++c) residual_columns<1>(task, c, c * column);
   }
 
-  static LaneProbe<Lanes> probe_of(const LaneProbeTask<Real>& task) {
-    return {task.rows, task.scale, task.start, task.A, task.B, task.X};
-  }
-  static void weigh(const LaneProbeTask<Real>& task) {
-    const LaneProbe<Lanes> group = probe_of(task);
-    for (Ordinal i = 0; i < task.n; ++i) group.weigh(i);
-  }
   static void amplify(const LaneProbeTask<Real>& task) {
-    const LaneProbe<Lanes> group = probe_of(task);
+    const LaneProbe<Lanes> group{task.col_scale, task.X};
     Size largest = Lanes::size(0);
     for (Ordinal i = 0; i < task.n; ++i) LaneErrors<Lanes>::raise(largest, group.amplification(i));
     Lanes::put(task.amplification, largest);
@@ -93,9 +88,11 @@ template <class Isa, class Real>
 LaneKernelTable<Real> lane_kernels(const char* instructions) {
   using OfReal = RunLanes<RealLanes<Isa, Real>>;
   using OfComplex = RunLanes<ComplexLanes<Isa, Real>>;
-  return {{OfReal::factorize, OfComplex::factorize}, {OfReal::solve, OfComplex::solve},
-          {OfReal::residual, OfComplex::residual},   {OfReal::weigh, OfComplex::weigh},
-          {OfReal::amplify, OfComplex::amplify},     instructions};
+  return {{OfReal::factorize, OfComplex::factorize},
+          {OfReal::solve, OfComplex::solve},
+          {OfReal::residual, OfComplex::residual},
+          {OfReal::amplify, OfComplex::amplify},
+          instructions};
 }
 
 }  // namespace lutra::Impl
