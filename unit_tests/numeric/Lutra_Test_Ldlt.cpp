@@ -393,6 +393,21 @@ TEST_CASE("signs of 2 × 2 pivots near singularity", "[numeric][ldlt]") {
   CHECK(negative.negative == 2);
 }
 
+TEST_CASE("signs of 2 × 2 pivots whose determinant is out of range", "[numeric][ldlt]") {
+  for (const double scale : {1e-300, 1e-170, 1.0, 1e170, 1e300}) {
+    CAPTURE(scale);
+    const auto definite = lutra::Impl::signs_of_pair(4 * scale, 4 * scale, scale);
+    CHECK(definite.positive == 2);
+    const auto negative = lutra::Impl::signs_of_pair(-4 * scale, -4 * scale, scale);
+    CHECK(negative.negative == 2);
+    const auto indefinite = lutra::Impl::signs_of_pair(scale, scale, 4 * scale);
+    CHECK(indefinite.positive == 1);
+    CHECK(indefinite.negative == 1);
+  }
+  const auto uneven = lutra::Impl::signs_of_pair(4e-300, 4e100, 1e-100);
+  CHECK(uneven.positive == 2);
+}
+
 #ifdef LUTRA_HAS_OPENMP
 TEST_CASE("L·D·Lᵀ gives the same bits for any number of threads", "[numeric][ldlt]") {
   using OpenMpTypes =

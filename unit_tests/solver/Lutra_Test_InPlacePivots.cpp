@@ -266,6 +266,30 @@ TEMPLATE_LIST_TEST_CASE("the report names the attempt that was kept", "[ldlt]", 
   CHECK(in_fronts.report().pivots.attempt.empty());
 }
 
+TEMPLATE_LIST_TEST_CASE("the inertia is right where scales are those of other values", "[ldlt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto A = from_dense<Matrix<TestType>>({{4, 1}, {1, 4}});
+  const int step = sizeof(RealOf<Scalar>) == 8 ? 100 : 12;
+  for (int r = -4; r <= 4; ++r) {
+    for (int s = -4; s <= 4; ++s) {
+      CAPTURE(r, s);
+      auto first = A;  // D·A·D
+      const double d[] = {std::ldexp(1.0, r * step), std::ldexp(1.0, s * step)};
+      for (std::size_t p = 0; p < 4; ++p) first.values[p] *= as_scalar<Scalar>(d[p / 2]);
+      for (std::size_t p = 0; p < 4; ++p) first.values[p] *= as_scalar<Scalar>(d[p % 2]);
+      LdltOptions options;
+      options.symmetry = Symmetry::hermitian;
+      options.in_place_first = true;
+      Symmetric<TestType> solver(options);
+      succeed(solver.analyze(first));
+      succeed(solver.factorize(first));
+      check_inertia(solver.report(), 2, 0, 0);
+      const Status status = solver.factorize(A);
+      if (status == Status::success) check_inertia(solver.report(), 2, 0, 0);
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("pivots in place that fail are followed by delayed ones", "[ldlt]", AllTypes) {
   std::mt19937 random(118);
   const int n = 200, m = 90;

@@ -65,7 +65,10 @@ struct PivotInspection {
   KOKKOS_FUNCTION static void count_pair(const Scalar& b, const Scalar& c, const Scalar& d,
                                          value_type& found) {
     ++found.pairs;
-    if (Impl::real_part(b * d) < 0) return count_sign(Impl::real_part(c), 2, found);
+    // of units, since the product of small numbers may be zero
+    const Scalar unit_b = b / ScalarTraits<Scalar>::magnitude(b),
+                 unit_d = d / ScalarTraits<Scalar>::magnitude(d);
+    if (Impl::real_part(unit_b * unit_d) < 0) return count_sign(Impl::real_part(c), 2, found);
     ++found.positive;
     ++found.negative;
   }

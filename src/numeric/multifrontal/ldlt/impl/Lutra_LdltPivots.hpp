@@ -102,13 +102,27 @@ struct PivotSigns {
   KOKKOS_FUNCTION void count(bool is_positive) { ++(is_positive ? positive : negative); }
 };
 
+/// Whether d1·d2 > o², also where these products are out of range.
+template <class Real>
+KOKKOS_FUNCTION bool is_definite_pair(Real d1, Real d2, Real o) {
+  constexpr Real epsilon = Kokkos::Experimental::epsilon_v<Real>;
+  constexpr Real low = Kokkos::Experimental::norm_min_v<Real> / (epsilon * epsilon);
+  constexpr Real high = Kokkos::Experimental::finite_max_v<Real> * epsilon;
+  const auto is_in_range = [=](Real product) { return low < product && product < high; };
+  if (is_in_range(Kokkos::abs(d1 * d2)) && is_in_range(o * o))
+    return difference_of_products(d1, d2, o, o) > Real(0);
+  if ((d1 > Real(0)) != (d2 > Real(0)) || d1 == Real(0) || d2 == Real(0)) return false;
+  // √|d1|·√|d2| > |o|, of which no factor is out of range
+  return Kokkos::sqrt(Kokkos::abs(d1)) * Kokkos::sqrt(Kokkos::abs(d2)) > Kokkos::abs(o);
+}
+
 /// Signs of a 2 × 2 pivot, from its determinant, then its trace.
 template <class Scalar>
 KOKKOS_FUNCTION PivotSigns signs_of_pair(const Scalar& first, const Scalar& second, const Scalar& off) {
   using Real = RealOf<Scalar>;
   const Real d1 = real_part(first), d2 = real_part(second), o = ScalarTraits<Scalar>::magnitude(off);
   PivotSigns signs;
-  const bool is_definite = difference_of_products(d1, d2, o, o) > Real(0);
+  const bool is_definite = is_definite_pair(d1, d2, o);
   signs.count(is_definite ? d1 + d2 > Real(0) : true);
   signs.count(is_definite ? d1 + d2 > Real(0) : false);
   return signs;
