@@ -110,21 +110,59 @@ FrontRanks alternate(const AssemblyTree& tree, int ranks, int length) {
   return make_parts(tree, rank, ranks);
 }
 
-/// @param Space of each rank; on hosts factors have the same bits as those of one rank
-/// @param length of `alternate`; 0: divided for time
+/// The same, with fronts of some pivots and more divided by columns, every other one among all ranks, the
+/// others among two.
+FrontRanks divide_fronts(const AssemblyTree& tree, int ranks, int length, int least_pivots, int width) {
+  std::vector<int> rank;
+  std::vector<bool> divided;
+  for (int f = 0; f < tree.count(); ++f) {
+    rank.push_back(f / length % ranks);
+    divided.push_back(lutra::Impl::pivots_of(tree, static_cast<std::size_t>(f)) >= least_pivots);
+  }
+  FrontRanks made = make_parts(tree, rank, ranks, {}, divided);
+  bool among_two = false;
+  for (std::size_t p = 0; p < made.helpers.size(); ++p) {
+    if (made.helpers[p].empty()) continue;
+    made.block_columns[p] = width;
+    if (among_two) made.helpers[p].resize(1);
+    among_two = !among_two;
+  }
+  return made;
+}
+
+/// How a test divides a tree.
+struct TestDivision {
+  int length = 0;        ///< of `alternate`; 0: divided for time
+  int least_pivots = 0;  ///< of fronts that are divided; 0: none
+  int width = 8;         ///< of their blocks
+
+  FrontRanks ranks_of(const AssemblyTree& tree, int ranks) const {
+    if (least_pivots > 0) return divide_fronts(tree, ranks, length, least_pivots, width);
+    return length > 0 ? alternate(tree, ranks, length) : FrontRanks();
+  }
+};
+
+/// @param Space of each rank; on hosts factors have the same bits as those of one rank, unless fronts are
+/// divided
 template <class Space = Exec>
-void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double perturbation, int length = 0) {
+void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double perturbation,
+                  const TestDivision& division = {}) {
   const System system(matrix);  // on rank 0; others hand over nothing
   const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
   const System& mine = comm.rank() == 0 ? system : nothing;
   FrontLuOutcome expected_outcome;
   const Factors expected = factors_of_one(system, perturbation, expected_outcome);
-  const double tolerance = std::is_same_v<Space, Exec> ? 0 : 1e-11;
+  const bool is_divided = division.least_pivots > 0 && comm.size() > 1;
+  const double tolerance = std::is_same_v<Space, Exec> && !is_divided ? 0 : 1e-11;
   const auto rows = deal(matrix.n_rows, comm.size());
-  const FrontRanks forced = length > 0 ? alternate(system.tree, comm.size(), length) : FrontRanks();
+  const FrontRanks forced = division.ranks_of(system.tree, comm.size());
   DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries(), rows, MemoryBudget(),
-                                          length > 0 ? &forced : nullptr);
-  if (length > 0 && comm.size() > 1 && comm.rank() == 0) CHECK(forced.n_parts() > comm.size() + 1);
+                                          division.length > 0 ? &forced : nullptr);
+  if (is_divided) {
+    const auto divided = std::ranges::count_if(forced.helpers, [](const auto& of) { return !of.empty(); });
+    CHECK(divided > 2);
+  }
+  if (division.length > 0 && comm.size() > 1 && comm.rank() == 0) CHECK(forced.n_parts() > comm.size() + 1);
   const auto& own = rows[static_cast<std::size_t>(comm.rank())];
   fronts.set_scales(elements(system.row_scale, own), elements(system.col_scale, own));
   for (int repetition = 0; repetition < 2; ++repetition) {
@@ -279,9 +317,19 @@ TEST_CASE("factors do not depend on the number of ranks, bit by bit", "[numeric]
 
 TEST_CASE("factors of parts that alternate between ranks have the bits of one rank's", "[numeric]") {
   Communicator comm;
-  check_matrix(comm, generate("poisson2d", 30), 1e-10, 1);
-  check_matrix(comm, generate("poisson3d", 12), 1e-10, 7);
-  check_matrix(comm, generate("circuit", 300, 3), 0.3, 2);
+  check_matrix(comm, generate("poisson2d", 30), 1e-10, {1});
+  check_matrix(comm, generate("poisson3d", 12), 1e-10, {7});
+  check_matrix(comm, generate("circuit", 300, 3), 0.3, {2});
+  comm.close();
+}
+
+TEST_CASE("fronts divided among ranks have the factors of one rank", "[numeric]") {
+  Communicator comm;
+  check_matrix(comm, generate("poisson2d", 30), 1e-10, {1, 6, 2});
+  check_matrix(comm, generate("poisson3d", 12), 1e-10, {7, 20, 8});
+  check_matrix(comm, generate("convdiff3d", 10), 1e-10, {50, 16, 5});
+  check_matrix(comm, generate("convdiff3d", 10), 1e-10, {50, 16, 1000});  // one block
+  check_matrix(comm, generate("circuit", 300, 3), 0.3, {2, 4, 1});        // perturbs pivots
   comm.close();
 }
 
@@ -293,8 +341,8 @@ TEST_CASE("ranks factorize parts on their devices", "[numeric][device]") {
     check_matrix<Space>(comm, generate("poisson2d", 60), 1e-10);   // of fronts as a whole
     check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10);  // of tiled fronts
     check_matrix<Space>(comm, generate("circuit", 300, 3), 1e-10);
-    check_matrix<Space>(comm, generate("poisson3d", 12), 1e-10, 7);
-    check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10, 20);
+    check_matrix<Space>(comm, generate("poisson3d", 12), 1e-10, {7});
+    check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10, {20});
   }
   comm.close();
 }

@@ -2,6 +2,7 @@
 #include "Lutra_FrontMapping.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <queue>
@@ -15,6 +16,25 @@ double front_flops(const AssemblyTree& tree, std::size_t f) {
   const auto up_to = [](double m) { return m * (m + 1) / 2 + m * (m + 1) * (2 * m + 1) / 3; };
   const double rest = contribution_rows(tree, f);
   return up_to(rest + pivots_of(tree, f) - 1) - up_to(rest - 1);
+}
+
+DividedTime divided_time(const AssemblyTree& tree, std::size_t f, int ranks, const DivisionCosts& costs) {
+  // Blocks of a rank. More: ranks wait less for each other. Fewer: larger products, fewer messages.
+  constexpr int blocks_a_rank = 8;
+  constexpr int step = 8;  // the columns that hosts eliminate one by one
+  const double k = pivots_of(tree, f), m = contribution_rows(tree, f), others = ranks - 1;
+  DividedTime result;
+  const int even = static_cast<int>(k) / (blocks_a_rank * ranks) / step * step;
+  result.width = std::max(even, costs.block_columns);
+  const double blocks = std::ceil(k / result.width);
+  // The rank with most work has about half a block more than its share, and all wait for the first block and
+  // for the last ones.
+  const double share = std::min(1.0, (1 + (others / 2 + 1) / blocks) / ranks);
+  // L of the others' blocks arrives, and at the end what they have above it and in the contribution columns.
+  const double entries = (k * (k + m) - k * k / 2 + k * k / 2 + k * m + m * m) * others / ranks;
+  result.time = costs.time_of(front_flops(tree, f), k + m) * share + costs.flops_per_entry * entries +
+                costs.flops_per_message * blocks;
+  return result;
 }
 
 namespace {
@@ -54,6 +74,7 @@ class TimeDivider {
       for (const std::size_t c : m_children[f]) m_cut.push({m_subtree[c], c});
     }
     improve();
+    if (m_costs.divides_fronts && m_ranks > 1) divide_fronts();
     put_largest_root_on_rank_0();
     return result();
   }
@@ -61,8 +82,9 @@ class TimeDivider {
   bool has_too_many_trees() const { return m_cut.size() > max_tasks; }
 
   /// Parts of a given mapping.
-  FrontRanks run_with(const std::vector<int>& rank_of_front) {
+  FrontRanks run_with(const std::vector<int>& rank_of_front, const std::vector<bool>& is_divided) {
     std::vector<bool> is_whole(m_tree.parent.size(), true);
+    for (std::size_t f = 0; f < is_divided.size(); ++f) is_whole[f] = !is_divided[f];
     for (std::size_t f = 0; f < is_whole.size(); ++f)
       for (const std::size_t c : m_children[f])
         is_whole[f] = is_whole[f] && is_whole[c] && rank_of_front[c] == rank_of_front[f];
@@ -72,9 +94,12 @@ class TimeDivider {
       if (is_whole[f] && (m_tree.parent[f] < 0 || !at(is_whole, m_tree.parent[f])))
         m_cut.push({m_subtree[f], f});
     }
-    const TaskTree tasks = make_tasks();
-    std::vector<int> rank;
+    TaskTree tasks = make_tasks();
+    std::vector<int> rank, all(static_cast<std::size_t>(m_ranks));
+    std::iota(all.begin(), all.end(), 0);
     for (const std::size_t root : tasks.root) rank.push_back(rank_of_front[root]);
+    for (std::size_t t = 0; t < tasks.count(); ++t)
+      if (!is_divided.empty() && is_divided[tasks.root[t]]) divide(tasks, t, rank[t], all);
     take(tasks, rank, std::numeric_limits<std::size_t>::max());
     return result();
   }
@@ -193,11 +218,66 @@ class TimeDivider {
           if (rank[t] == r) continue;
           rank[t] = r;
           --trials;
-          const TaskTree tasks(m_best.tasks);
+          TaskTree tasks(m_best.tasks);
+          if (tasks.is_divided(t)) {  // the new rank's place among the helpers is the old one's
+            auto& helpers = tasks.helpers[t];
+            const auto found = std::ranges::find(helpers, r);
+            if (found == helpers.end()) continue;
+            *found = m_best.rank[t];
+          }
           changed = take(tasks, rank, max_parts) || changed;
         }
       }
     }
+  }
+
+  /// Lets several ranks work on a single front.
+  /// @param ranks in any order, with the front's own
+  void divide(TaskTree& tasks, std::size_t t, int own, const std::vector<int>& ranks) const {
+    if (ranks.size() < 2) return;
+    tasks.helpers.resize(tasks.count());
+    tasks.helpers[t].clear();
+    for (const int r : ranks)
+      if (r != own) tasks.helpers[t].push_back(r);
+    tasks.work[t] = divided_time(m_tree, tasks.root[t], tasks.ranks_of(t), m_costs).time;
+  }
+
+  /// Ranks of a task and of all tasks below it.
+  std::vector<int> ranks_below(std::size_t top) const {
+    std::vector<bool> is_below(m_best.tasks.count(), false);
+    std::vector<int> ranks;
+    for (std::size_t t = is_below.size(); t-- > 0;) {
+      const int parent = m_best.tasks.parent[t];
+      is_below[t] = t == top || (parent >= 0 && at(is_below, parent));
+      if (is_below[t] && std::ranges::find(ranks, m_best.rank[t]) == ranks.end())
+        ranks.push_back(m_best.rank[t]);
+    }
+    std::ranges::sort(ranks);
+    return ranks;
+  }
+
+  /// Divides single fronts of the best mapping among ranks as long as that helps, the largest first.
+  void divide_fronts() {
+    constexpr double least_share = 0.01;  // of the time: smaller fronts are not worth the search
+    std::vector<int> all(static_cast<std::size_t>(m_ranks));
+    std::iota(all.begin(), all.end(), 0);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const std::size_t t : by_work(m_best.tasks)) {
+        if (m_best.tasks.work[t] < least_share * m_best.time) break;
+        if (m_best.tasks.is_divided(t) || !is_single(t)) continue;
+        for (const auto& ranks : {ranks_below(t), all}) {
+          TaskTree tasks(m_best.tasks);
+          divide(tasks, t, m_best.rank[t], ranks);
+          const std::vector<int> rank(m_best.rank);
+          changed = (tasks.is_divided(t) && take(tasks, rank, max_parts)) || changed;
+        }
+      }
+      if (changed) improve();
+    }
+  }
+  bool is_single(std::size_t t) const {
+    return !m_best.tasks.whole[t] || m_children[m_best.tasks.root[t]].empty();
   }
 
   /// Exchanges the numbers of two ranks.
@@ -207,8 +287,12 @@ class TimeDivider {
       if (m_best.tasks.parent[t] < 0 && is_largest(m_best.tasks, t)) largest = static_cast<int>(t);
     if (largest < 0) return;
     const int its = at(m_best.rank, largest);
-    for (TaskGroup& group : m_best.groups)
+    for (TaskGroup& group : m_best.groups) {
       if (group.rank == 0 || group.rank == its) group.rank = its - group.rank;
+      for (int& helper : group.helpers)
+        if (helper == 0 || helper == its) helper = its - helper;
+      std::ranges::sort(group.helpers);
+    }
   }
 
   FrontRanks result() const {
@@ -217,14 +301,26 @@ class TimeDivider {
     ranks.flops = ranks.entries;
     ranks.time = m_best.groups.empty() ? 0 : m_best.time;
     ranks.part.assign(m_tree.parent.size(), -1);
+    if (!m_best.tasks.helpers.empty()) {
+      ranks.helpers.resize(m_best.groups.size());
+      ranks.block_columns.resize(m_best.groups.size(), 0);
+    }
     for (std::size_t g = 0; g < m_best.groups.size(); ++g) {
       ranks.rank_of_part.push_back(m_best.groups[g].rank);
+      if (const auto& helpers = m_best.groups[g].helpers; !helpers.empty()) {
+        const auto root = at(m_best.tasks.root, m_best.groups[g].tasks.front());
+        ranks.helpers[g] = helpers;
+        ranks.block_columns[g] =
+            divided_time(m_tree, root, static_cast<int>(helpers.size()) + 1, m_costs).width;
+      }
       for (const int t : m_best.groups[g].tasks)
         at(ranks.part, at(m_best.tasks.root, t)) = static_cast<int>(g);
     }
     for (std::size_t f = ranks.part.size(); f-- > 0;) {
       if (ranks.part[f] < 0) ranks.part[f] = at(ranks.part, m_tree.parent[f]);
-      at(ranks.flops, ranks.rank(f)) += front_flops(m_tree, f);
+      const std::vector<int> members = ranks.members(ranks.part[f]);
+      for (const int r : members)
+        at(ranks.flops, r) += front_flops(m_tree, f) / static_cast<double>(members.size());
     }
     return ranks;
   }
@@ -256,8 +352,8 @@ std::optional<FrontRanks> divide_for_time(const AssemblyTree& tree, int ranks, c
 namespace lutra {
 
 FrontRanks make_parts(const AssemblyTree& tree, const std::vector<int>& rank, int ranks,
-                      const DivisionCosts& costs) {
-  return Impl::TimeDivider(tree, ranks, costs).run_with(rank);
+                      const DivisionCosts& costs, const std::vector<bool>& divided) {
+  return Impl::TimeDivider(tree, ranks, costs).run_with(rank, divided);
 }
 
 }  // namespace lutra

@@ -13,6 +13,7 @@
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_DiagonalPivots.hpp"
+#include "Lutra_DividedFront.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
@@ -324,7 +325,23 @@ class FrontPart {
     m_factors.min_largest_entry = largest;  // for the pivot threshold
     factorize_fronts<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation, m_factors,
                              m_perturbed);
-    if (!m_symmetry) find_largest_factor(m_exec, m_factors);
+    if (!m_symmetry) find_largest_factor();
+  }
+  /// As `factorize`, with other ranks by columns of the part's only front, on hosts. Then this rank has its
+  /// columns, and the largest factor is not known.
+  void factorize(const Values& values, double perturbation, double largest, const DividedColumns& divided,
+                 int rank, DividedFrontMessages<Scalar>& messages) {
+    m_factors.min_largest_entry = largest;
+    if constexpr (is_host_space<ExecutionSpace>)
+      factorize_divided_front<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation,
+                                      m_factors, m_perturbed, divided, rank, messages);
+  }
+  /// Queues the search for the largest factor.
+  void find_largest_factor() const { lutra::find_largest_factor(m_exec, m_factors); }
+  /// The panels of the last front.
+  Scalar* last_panels() const {
+    const auto& begin = m_plan.panel_layout.panels;
+    return m_factors.panels.data() + begin[begin.size() - 2];
   }
   /// The outcome of the last factorization, once its work is complete. Of a symmetric matrix without
   /// `largest_factor`: see `inspect_pivots`.
