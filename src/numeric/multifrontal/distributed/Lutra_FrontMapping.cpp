@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <queue>
@@ -59,22 +60,22 @@ class TimeDivider {
       if (tree.parent[f] >= 0) at(m_children, tree.parent[f]).push_back(f);
       if (tree.parent[f] < 0) m_cut.push({m_subtree[f], f});
     }
+    m_roots = m_cut;
   }
 
   FrontRanks run() {
-    // Bounds the time, since each split maps all tasks anew: that many splits without a better mapping.
-    const int most_splits = std::min(3 * m_ranks + 8, 48);
-    for (int vain = 0; vain <= most_splits && !m_cut.empty(); ++vain) {
-      if (m_cut.size() + m_top.size() > max_tasks) break;
-      if (map_cut()) vain = 0;
-      const std::size_t f = m_cut.top().second;
-      if (m_ranks == 1 || m_children[f].empty()) break;  // the largest subtree is a single front
-      m_cut.pop();
-      m_top.push_back(f);
-      for (const std::size_t c : m_children[f]) m_cut.push({m_subtree[c], c});
+    search();
+    if (m_costs.divides_fronts && m_ranks > 1) {
+      // once after mappings of whole fronts, and once with all of them divided from the start
+      divide_fronts();
+      const Mapping first = std::exchange(m_best, {});
+      m_divides = true;
+      m_cut = m_roots;
+      m_top.clear();
+      search();
+      divide_fronts();
+      if (first.time <= m_best.time) m_best = first;
     }
-    improve();
-    if (m_costs.divides_fronts && m_ranks > 1) divide_fronts();
     put_largest_root_on_rank_0();
     return result();
   }
@@ -95,16 +96,31 @@ class TimeDivider {
         m_cut.push({m_subtree[f], f});
     }
     TaskTree tasks = make_tasks();
-    std::vector<int> rank, all(static_cast<std::size_t>(m_ranks));
-    std::iota(all.begin(), all.end(), 0);
+    std::vector<int> rank;
     for (const std::size_t root : tasks.root) rank.push_back(rank_of_front[root]);
     for (std::size_t t = 0; t < tasks.count(); ++t)
-      if (!is_divided.empty() && is_divided[tasks.root[t]]) divide(tasks, t, rank[t], all);
+      if (!is_divided.empty() && is_divided[tasks.root[t]]) divide(tasks, t, rank[t], all_ranks());
     take(tasks, rank, std::numeric_limits<std::size_t>::max());
     return result();
   }
 
  private:
+  /// Maps the tasks of one cut after another.
+  void search() {
+    // Bounds the time, since each split maps all tasks anew: that many splits without a better mapping.
+    const int most_splits = std::min(3 * m_ranks + 8, 48);
+    for (int vain = 0; vain <= most_splits && !m_cut.empty(); ++vain) {
+      if (m_cut.size() + m_top.size() > max_tasks) break;
+      if (map_cut()) vain = 0;
+      const std::size_t f = m_cut.top().second;
+      if (m_ranks == 1 || m_children[f].empty()) break;  // the largest subtree is a single front
+      m_cut.pop();
+      m_top.push_back(f);
+      for (const std::size_t c : m_children[f]) m_cut.push({m_subtree[c], c});
+    }
+    improve();
+  }
+
   /// The subtrees of the cut and the fronts above it.
   TaskTree make_tasks() const {
     TaskTree tasks;
@@ -131,11 +147,80 @@ class TimeDivider {
     bool better = false;
     // also to fewer ranks, whose contributions take less time to pass
     for (int count = m_ranks; count > 0; count /= 2) {
-      better = take(tasks, assign(tasks, count, 0), max_parts) || better;
+      better = try_mapping(tasks, assign(tasks, count, 0)) || better;
       for (int uncounted = 1, rank = 1; count > 1 && rank <= count; rank *= 2)
-        better = take(tasks, assign(tasks, count, uncounted++), max_parts) || better;
+        better = try_mapping(tasks, assign(tasks, count, uncounted++)) || better;
+    }
+    if (m_divides) better = try_mapping(tasks, assign_by_subtrees(tasks)) || better;
+    return better;
+  }
+
+  /// Keeps a mapping if it is the best so far, also with all large single fronts divided among the ranks of
+  /// their subtrees, or among all.
+  bool try_mapping(const TaskTree& tasks, const std::vector<int>& rank) {
+    bool better = take(tasks, rank, max_parts);
+    if (!m_divides) return better;
+    const double all_work = std::accumulate(tasks.work.begin(), tasks.work.end(), 0.0);
+    for (const double share : {0.003, 0.01, 0.03}) {
+      for (const bool among_all : {false, true}) {
+        TaskTree divided(tasks);
+        for (std::size_t t = 0; t < tasks.count(); ++t)
+          if (tasks.work[t] >= share * all_work && is_single(tasks, t))
+            divide(divided, t, rank[t], among_all ? all_ranks() : ranks_below(tasks, rank, t));
+        if (!divided.helpers.empty()) better = take(divided, rank, max_parts) || better;
+      }
     }
     return better;
+  }
+  std::vector<int> all_ranks() const {
+    std::vector<int> all(static_cast<std::size_t>(m_ranks));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+  /// Assigns ranks from the roots down: a front's are dealt out to its children by the work of their subtrees
+  /// (A. Pothen and C. Sun, SIAM J. Sci. Comput. 14, 1993). A task is on the first of its ranks; a subtree
+  /// that is not split, on the least loaded.
+  std::vector<int> assign_by_subtrees(const TaskTree& tasks) const {
+    std::vector<std::vector<int>> ranks(tasks.count()), children(tasks.count());
+    std::vector<int> rank(tasks.count(), 0);
+    std::vector<double> load(static_cast<std::size_t>(m_ranks), 0);
+    for (std::size_t t = tasks.count(); t-- > 0;) {
+      if (tasks.parent[t] >= 0)
+        at(children, tasks.parent[t]).push_back(static_cast<int>(t));
+      else
+        ranks[t] = all_ranks();
+    }
+    for (std::size_t t = tasks.count(); t-- > 0;) {
+      rank[t] = ranks[t].front();
+      if (tasks.whole[t])
+        for (const int r : ranks[t])
+          if (at(load, r) < at(load, rank[t])) rank[t] = r;
+      at(load, rank[t]) += tasks.work[t];
+      deal(tasks, children[t], ranks[t], ranks);
+    }
+    return rank;
+  }
+  /// Deals out ranks to the largest children; others may have all of them.
+  void deal(const TaskTree& tasks, std::vector<int>& children, const std::vector<int>& own,
+            std::vector<std::vector<int>>& ranks) const {
+    const auto size = [&](int c) { return m_subtree[at(tasks.root, c)]; };
+    std::ranges::stable_sort(children, std::greater<>{}, size);
+    double rest = 0;
+    for (const int c : children) rest += size(c);
+    std::size_t begin = 0;
+    for (const int c : children) {
+      const double left = static_cast<double>(own.size() - begin);
+      const auto count = static_cast<std::size_t>(std::lround(left * size(c) / rest));
+      rest -= size(c);
+      const std::size_t end = std::min(begin + count, own.size());
+      if (begin == end)
+        at(ranks, c) = own;
+      else
+        at(ranks, c).assign(own.begin() + static_cast<std::ptrdiff_t>(begin),
+                            own.begin() + static_cast<std::ptrdiff_t>(end));
+      begin = end;
+    }
   }
 
   /// Assigns single fronts from the roots down: the largest child of a front to its parent's rank, others to
@@ -231,53 +316,52 @@ class TimeDivider {
     }
   }
 
-  /// Lets several ranks work on a single front.
+  /// Lets some ranks work on a single front, or its own alone.
   /// @param ranks in any order, with the front's own
   void divide(TaskTree& tasks, std::size_t t, int own, const std::vector<int>& ranks) const {
-    if (ranks.size() < 2) return;
+    if (ranks.size() < 2 && !tasks.is_divided(t)) return;
     tasks.helpers.resize(tasks.count());
     tasks.helpers[t].clear();
     for (const int r : ranks)
       if (r != own) tasks.helpers[t].push_back(r);
-    tasks.work[t] = divided_time(m_tree, tasks.root[t], tasks.ranks_of(t), m_costs).time;
+    const std::size_t f = tasks.root[t];
+    tasks.work[t] =
+        tasks.is_divided(t) ? divided_time(m_tree, f, tasks.ranks_of(t), m_costs).time : m_work[f];
   }
 
   /// Ranks of a task and of all tasks below it.
-  std::vector<int> ranks_below(std::size_t top) const {
-    std::vector<bool> is_below(m_best.tasks.count(), false);
+  std::vector<int> ranks_below(const TaskTree& tasks, const std::vector<int>& rank, std::size_t top) const {
+    std::vector<bool> is_below(tasks.count(), false);
     std::vector<int> ranks;
-    for (std::size_t t = is_below.size(); t-- > 0;) {
-      const int parent = m_best.tasks.parent[t];
+    for (std::size_t t = top + 1; t-- > 0;) {
+      const int parent = tasks.parent[t];
       is_below[t] = t == top || (parent >= 0 && at(is_below, parent));
-      if (is_below[t] && std::ranges::find(ranks, m_best.rank[t]) == ranks.end())
-        ranks.push_back(m_best.rank[t]);
+      if (is_below[t] && std::ranges::find(ranks, rank[t]) == ranks.end()) ranks.push_back(rank[t]);
     }
     std::ranges::sort(ranks);
     return ranks;
   }
+  bool is_single(const TaskTree& tasks, std::size_t t) const {
+    return !tasks.whole[t] || m_children[tasks.root[t]].empty();
+  }
 
-  /// Divides single fronts of the best mapping among ranks as long as that helps, the largest first.
+  /// Divides single fronts of the best mapping otherwise as long as that helps, the largest first.
   void divide_fronts() {
     constexpr double least_share = 0.01;  // of the time: smaller fronts are not worth the search
-    std::vector<int> all(static_cast<std::size_t>(m_ranks));
-    std::iota(all.begin(), all.end(), 0);
     for (bool changed = true; changed;) {
       changed = false;
       for (const std::size_t t : by_work(m_best.tasks)) {
         if (m_best.tasks.work[t] < least_share * m_best.time) break;
-        if (m_best.tasks.is_divided(t) || !is_single(t)) continue;
-        for (const auto& ranks : {ranks_below(t), all}) {
+        if (!is_single(m_best.tasks, t)) continue;
+        const std::vector<int> rank(m_best.rank), own{rank[t]};
+        for (const auto& ranks : {ranks_below(m_best.tasks, rank, t), all_ranks(), own}) {
           TaskTree tasks(m_best.tasks);
-          divide(tasks, t, m_best.rank[t], ranks);
-          const std::vector<int> rank(m_best.rank);
-          changed = (tasks.is_divided(t) && take(tasks, rank, max_parts)) || changed;
+          divide(tasks, t, rank[t], ranks);
+          changed = take(tasks, rank, max_parts) || changed;
         }
       }
       if (changed) improve();
     }
-  }
-  bool is_single(std::size_t t) const {
-    return !m_best.tasks.whole[t] || m_children[m_best.tasks.root[t]].empty();
   }
 
   /// Exchanges the numbers of two ranks.
@@ -335,7 +419,10 @@ class TimeDivider {
   std::vector<double> m_work, m_subtree;             ///< [fronts] time of each front, and of its subtree
   std::vector<std::vector<std::size_t>> m_children;  ///< [fronts]
   std::vector<std::size_t> m_top;                    ///< fronts above the cut
-  std::priority_queue<std::pair<double, std::size_t>> m_cut;  ///< roots of subtrees, the largest first
+  using Roots = std::priority_queue<std::pair<double, std::size_t>>;
+  Roots m_cut;             ///< roots of subtrees, the largest first
+  Roots m_roots;           ///< of whole trees
+  bool m_divides = false;  ///< whether mappings are also tried with divided fronts
   Mapping m_best;
 };
 
