@@ -6,12 +6,14 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "Lutra_Distributed.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_GridRows.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_RunControl.hpp"
 
 using namespace lutra;
@@ -117,6 +119,24 @@ LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the factorization of all", "[dis
   for (const int rank : std::set<int>{0, comm.size() - 1})
     CHECK(stop_calls<DistributedLDLT<double>>(comm, S, symmetric_rows(3, comm.rank(), comm.size()), symmetric,
                                               rank) > 0);
+  comm.close();
+})
+
+LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the factorization of fronts that ranks divide",
+                       "[distributed][cancel]") {
+  Communicator comm;
+  const auto A = deal_rows(comm, generate("convdiff3d", 20));
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  options.ordering = Ordering::nd;
+  DistributedLU<double> solver(comm, options);
+  REQUIRE(solver.factorize(A) == Status::success);
+  if (comm.rank() == 0 && comm.size() > 1)
+    CHECK(solver.report().choice.why.find("divided among ranks") != std::string::npos);
+  solver.close();
+  for (const int rank : std::set<int>{0, comm.size() - 1})
+    CHECK(stop_calls<DistributedLU<double>>(comm, A, grid_rows<double>(3, comm.rank(), comm.size()), options,
+                                            rank) > 0);
   comm.close();
 })
 

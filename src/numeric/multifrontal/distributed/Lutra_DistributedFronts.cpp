@@ -16,6 +16,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PartTransfer.hpp"
 #include "Lutra_PlannedPart.hpp"
+#include "Lutra_SharedFronts.hpp"
 
 namespace lutra {
 namespace {
@@ -45,6 +46,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   std::vector<PartBoundary> boundaries;
   Impl::PartArrivals arrivals;  ///< of contributions, and of columns from helpers
   Impl::PartTransfer<Scalar, ExecutionSpace> transfer;
+  Impl::SharedFronts<Scalar, ExecutionSpace> shared_fronts;  ///< of devices
   Exchange pivot_rows, pivot_columns;
   /// As the two above, to the positions of the parts that are pivots of other parts.
   Exchange other_rows, other_columns;
@@ -60,7 +62,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
         symmetry(with),
         channel(of, budget),
         reservation(budget),
-        transfer(channel) {}
+        transfer(channel),
+        shared_fronts(comm, budget) {}
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
@@ -103,6 +106,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
                                 flops_per_second};
     comm.broadcast(seconds);
     channel.wait_at_least(seconds[0]);
+    shared_fronts.wait_at_least(seconds[0], parts, all_boundaries);
   }
 
   /// Makes room for what a factorization passes, and for scales.
@@ -122,8 +126,10 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   void make_parts(std::vector<PlannedPart>& planned) {
     for (PlannedPart& part : planned) {
       part.plan.in_row = {};
-      parts.push_back(std::make_unique<Part>(std::move(part.plan), budget_of_parts,
-                                             parts.empty() ? nullptr : parts.front().get(), symmetry));
+      const PartMembers& members = part.boundary.members;
+      parts.push_back(std::make_unique<Part>(
+          std::move(part.plan), budget_of_parts, parts.empty() ? nullptr : parts.front().get(), symmetry,
+          members.are_several() ? std::optional(members.share_of(comm.rank())) : std::nullopt));
       if (!part.is_helped(comm.rank())) {
         own_parts.push_back(parts.back().get());
         boundaries.push_back(part.boundary);
@@ -244,9 +250,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   }
   void factorize_with_others(Part& part, const PartMembers& members, const Values& v, double perturbation,
                              double largest) {
-    Impl::BlockMessages<Scalar> messages(comm, members);
-    part.factorize(v, perturbation, largest, members.columns, transfer.index_of(members, comm.rank()),
-                   messages);
+    Impl::BlockMessages<Scalar> messages(comm, members);  // which devices do not need
+    part.factorize(v, perturbation, largest, members.share_of(comm.rank()), messages);
   }
   static bool is_cancelled(const std::exception_ptr& failure) {
     try {
@@ -295,6 +300,7 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     const Communicator::Work work(comm);
     state.make_parts(planned);
   });
+  state.shared_fronts.place(state.parts, state.all_boundaries);
   state.reserve_room();
   state.set_patience();
 }
@@ -305,6 +311,7 @@ DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 template <class Scalar, class ExecutionSpace>
 void DistributedFronts<Scalar, ExecutionSpace>::close() {
   m_state->channel.close();
+  m_state->shared_fronts.close();
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
-#include "Lutra_DividedFront.hpp"
+#include "Lutra_DividedColumns.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_FrontRanks.hpp"
 
@@ -19,7 +19,9 @@ struct PartMembers {
   DividedColumns columns;
 
   bool are_several() const { return !ranks.empty(); }
-  bool have(int rank) const { return std::ranges::find(ranks, rank) != ranks.end(); }
+  /// The index of a rank.
+  int index_of(int rank) const { return static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin()); }
+  FrontShare share_of(int rank) const { return {columns, index_of(rank)}; }
 };
 
 /// What passes between two parts, in the numbering of one of them. The lists of both parts correspond.

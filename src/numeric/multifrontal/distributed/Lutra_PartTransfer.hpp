@@ -73,7 +73,7 @@ class PartTransfer {
 
   /// Sends the columns of this rank to the rank of the part.
   void send_columns(const Part& part, const PartMembers& members) const {
-    const int own = index_of(members, rank()), to = members.ranks.front();
+    const int own = members.index_of(rank()), to = members.ranks.front();
     const Values packed = packed_columns(members.columns, own);
     for_each_column_block(part, members.columns, own, packed, [&](const auto& columns, const auto& copy) {
       Kokkos::deep_copy(m_channel.exec(), copy, columns);
@@ -82,7 +82,7 @@ class PartTransfer {
     m_channel.template send<Scalar>(to, contribution_columns(part, members.columns, own));
   }
   void receive_columns(const Part& part, const PartMembers& members, int from) const {
-    const int other = index_of(members, from);
+    const int other = members.index_of(from);
     const Values packed = packed_columns(members.columns, other);
     m_channel.template receive<Scalar>(from, packed);
     for_each_column_block(part, members.columns, other, packed, [&](const auto& columns, const auto& copy) {
@@ -106,10 +106,6 @@ class PartTransfer {
       at(room_from, members.ranks[m]) += room(packed_entries(members.columns, own)) +
                                          room(rest * static_cast<std::size_t>(members.columns.cb_rows));
     }
-  }
-
-  static int index_of(const PartMembers& members, int rank) {
-    return static_cast<int>(std::ranges::find(members.ranks, rank) - members.ranks.begin());
   }
 
  private:
@@ -142,7 +138,7 @@ class PartTransfer {
       }
       const int* const columns = edge.columns.data() + first;
       for (const auto& [b, e] :
-           edge.members.columns.runs(columns, static_cast<int>(rows), index_of(edge.members, to)))
+           edge.members.columns.runs(columns, static_cast<int>(rows), edge.members.index_of(to)))
         found.push_back({f, static_cast<std::size_t>(b) * rows, static_cast<std::size_t>(e) * rows});
       first += rows;
     }

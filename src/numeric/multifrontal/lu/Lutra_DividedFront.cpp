@@ -8,32 +8,13 @@
 
 namespace lutra {
 
-int DividedColumns::owner_of_column(int column) const {
-  if (column < pivots) return owner(column / width);
-  int rank = 0;
-  while (column - pivots >= first_rest(rank + 1)) ++rank;
-  return rank;
-}
-
-std::vector<std::pair<int, int>> DividedColumns::runs(const int* list, int count, int rank) const {
-  std::vector<std::pair<int, int>> found;
-  for (int k = 0; k < count; ++k) {
-    if (owner_of_column(list[k]) != rank) continue;
-    if (!found.empty() && found.back().second == k)
-      ++found.back().second;
-    else
-      found.push_back({k, k + 1});
-  }
-  return found;
-}
-
 template <class Scalar, class ExecutionSpace>
 void factorize_divided_front(
     const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
     const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A, double perturbation,
     const FrontFactors<Scalar, ExecutionSpace>& factors,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
-    const DividedColumns& columns, int rank, DividedFrontMessages<Scalar>& messages) {
+    const FrontShare& share, DividedFrontMessages<Scalar>& messages) {
   using Real = RealOf<Scalar>;
   const auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
   FrontLuOutcome initial;
@@ -49,8 +30,8 @@ void factorize_divided_front(
     data.assemble(Impl::HostFrontTeam<Scalar, Loop>{products}, front, dense);
     const auto note = [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); };
     const Impl::HostFront<Scalar, Loop> kernels(kernel, loop);
-    Impl::DividedElimination<Scalar, Loop, decltype(note)>{kernels, dense, data.pivot_rule(), note,
-                                                           columns, rank,  messages}
+    Impl::DividedElimination<Scalar, Loop, decltype(note)>{kernels,       dense,      data.pivot_rule(), note,
+                                                           share.columns, share.rank, messages}
         .run();
   };
   Real* const buffers = factors.state->buffers.data();
@@ -62,12 +43,12 @@ void factorize_divided_front(
   run.poll();
 }
 
-#define LUTRA_DIVIDED_FRONT(Scalar)                                                       \
-  template void factorize_divided_front<Scalar, Kokkos::DefaultHostExecutionSpace>(       \
-      const Kokkos::DefaultHostExecutionSpace&, const LuPlan<Kokkos::HostSpace>&,         \
-      const ScaledValues<Scalar, Kokkos::HostSpace>&, double,                             \
-      const FrontFactors<Scalar, Kokkos::DefaultHostExecutionSpace>&,                     \
-      const Kokkos::View<unsigned char*, Kokkos::HostSpace>&, const DividedColumns&, int, \
+#define LUTRA_DIVIDED_FRONT(Scalar)                                                 \
+  template void factorize_divided_front<Scalar, Kokkos::DefaultHostExecutionSpace>( \
+      const Kokkos::DefaultHostExecutionSpace&, const LuPlan<Kokkos::HostSpace>&,   \
+      const ScaledValues<Scalar, Kokkos::HostSpace>&, double,                       \
+      const FrontFactors<Scalar, Kokkos::DefaultHostExecutionSpace>&,               \
+      const Kokkos::View<unsigned char*, Kokkos::HostSpace>&, const FrontShare&,    \
       DividedFrontMessages<Scalar>&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DIVIDED_FRONT)
 

@@ -2,41 +2,15 @@
 #ifndef LUTRA_DIVIDEDFRONT_HPP
 #define LUTRA_DIVIDEDFRONT_HPP
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <memory>
 #include <vector>
 
+#include "Lutra_DividedColumns.hpp"
 #include "Lutra_FrontLu.hpp"
 
 namespace lutra {
-
-/// The columns of a front that several ranks factorize: pivots in blocks, dealt out one after another, and a
-/// range of the contribution columns for each rank.
-///
-///     rank   0  1  2  0  1  2  0  │    0    │    1    │    2    │
-///            blocks of pivots     │  contribution columns       │
-struct DividedColumns {
-  int pivots = 0, cb_rows = 0;
-  int ranks = 1;
-  int width = 1;  ///< of a block
-
-  int blocks() const { return (pivots + width - 1) / width; }
-  int begin(int block) const { return block * width; }
-  int end(int block) const { return std::min(pivots, begin(block) + width); }
-  int columns(int block) const { return end(block) - begin(block); }
-  int owner(int block) const { return block % ranks; }
-  /// The first contribution column of a rank; of rank `ranks` the number of them.
-  int first_rest(int rank) const {
-    return static_cast<int>(static_cast<std::int64_t>(cb_rows) * rank / ranks);
-  }
-  int rest(int rank) const { return first_rest(rank + 1) - first_rest(rank); }
-  /// The rank of a column of the front.
-  int owner_of_column(int column) const;
-
-  /// Ranges of successive elements of an ascending list of columns that belong to a rank.
-  std::vector<std::pair<int, int>> runs(const int* list, int count, int rank) const;
-};
 
 /// What passes between the ranks that factorize a front. Each block of pivots passes once, from its owner.
 template <class Scalar>
@@ -60,7 +34,6 @@ class DividedFrontMessages {
 /// Afterwards `lower` has all of L on every rank, with the diagonal blocks, and above these and right of the
 /// pivots the columns of this rank. The others' children need not have been given. If the running call has to
 /// end, blocks pass unfinished, since others wait for them, and the call throws when all have passed.
-/// @param rank of the calling one among `columns.ranks`
 /// @throws CancelledError; what `messages` throws
 template <class Scalar, class ExecutionSpace>
 void factorize_divided_front(
@@ -68,7 +41,41 @@ void factorize_divided_front(
     const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A, double perturbation,
     const FrontFactors<Scalar, ExecutionSpace>& factors,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
-    const DividedColumns& columns, int rank, DividedFrontMessages<Scalar>& messages);
+    const FrontShare& share, DividedFrontMessages<Scalar>& messages);
+
+#ifdef KOKKOS_ENABLE_CUDA
+// On devices a rank's share is factorized by factorize_fronts, in one launch that stores what others need on
+// their devices (Lutra_FrontPeersCuda.hpp).
+
+/// Where a device has the values and the flags of a divided front, in bytes from a common start, a multiple
+/// of 256. Panels come first. What lies between differs from rank to rank.
+struct SharedFrontLayout {
+  std::size_t inverses = 0, flags = 0, bytes = 0;
+};
+/// The memory of another device, as this one maps it.
+struct SharedFront {
+  std::byte* bytes = nullptr;
+  SharedFrontLayout layout;
+};
+
+/// The schedule of a rank's share.
+/// @throws InputError if the columns are no multiples of two tiles
+template <class Scalar>
+std::shared_ptr<const Impl::FrontSchedule<Scalar, Kokkos::Cuda>> make_share_schedule(
+    const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace>& plan, const MemoryBudget& budget,
+    const FrontShare& share);
+template <class Scalar>
+SharedFrontLayout lay_out_shared_front(const LuPlan<Kokkos::CudaSpace>& plan,
+                                       const Impl::FrontSchedule<Scalar, Kokkos::Cuda>& schedule);
+/// In place of allocate_values. Fences.
+/// @param own    zeros, which other devices map; they outlive the factors
+/// @param others of the other ranks
+/// @throws OutOfMemoryError
+template <class Scalar>
+void place_shared_front(const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace>& plan,
+                        const MemoryBudget& budget, std::byte* own, const std::vector<SharedFront>& others,
+                        FrontFactors<Scalar, Kokkos::Cuda>& factors);
+#endif
 
 }  // namespace lutra
 
