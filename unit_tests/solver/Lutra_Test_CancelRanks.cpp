@@ -126,17 +126,35 @@ LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the factorization of fronts that
                        "[distributed][cancel]") {
   Communicator comm;
   const auto A = deal_rows(comm, generate("convdiff3d", 20));
-  LuOptions options;
-  options.engine = Engine::multifrontal;
-  options.ordering = Ordering::nd;
-  DistributedLU<double> solver(comm, options);
-  REQUIRE(solver.factorize(A) == Status::success);
-  if (comm.rank() == 0 && comm.size() > 1)
-    CHECK(solver.report().choice.why.find("divided among ranks") != std::string::npos);
-  solver.close();
-  for (const int rank : std::set<int>{0, comm.size() - 1})
-    CHECK(stop_calls<DistributedLU<double>>(comm, A, grid_rows<double>(3, comm.rank(), comm.size()), options,
-                                            rank) > 0);
+  const std::vector<double> b = multiply(A, 1);
+  std::vector<double> expected(b.size()), x(b.size());
+  for (const int stopping : std::set<int>{0, comm.size() - 1}) {
+    const auto flag = std::make_shared<CountingFlag>();
+    LuOptions options;
+    options.engine = Engine::multifrontal;
+    options.ordering = Ordering::nd;
+    if (comm.rank() == stopping) options.stop = flag;
+    DistributedLU<double> solver(comm, options);
+    REQUIRE(solver.factorize(A) == Status::success);
+    REQUIRE(solver.solve(b, expected) == Status::success);
+    if (comm.rank() == 0 && comm.size() > 1)
+      CHECK(solver.report().choice.why.find("divided among ranks") != std::string::npos);
+    int stopped = 0;
+    for (long query = 1;; query *= 5) {  // also in the middle of a front
+      flag->start(query);
+      const Status status = solver.refactorize(A.values);
+      flag->start(never);
+      REQUIRE(agree(comm, status));
+      if (status == Status::success) break;
+      ++stopped;
+      CHECK(status == Status::cancelled);
+    }
+    CHECK(stopped > 0);
+    CHECK(solver.refactorize(A.values) == Status::success);
+    CHECK(solver.solve(b, x) == Status::success);
+    CHECK(x == expected);
+    solver.close();
+  }
   comm.close();
 })
 

@@ -350,7 +350,7 @@ class FrontPart {
   }
   /// Lets the kernels of a divided front wait for other devices, which may begin so much later.
   void wait_at_least(double seconds) {
-    m_factors.state->set_watchdog(seconds);
+    limit_waits(m_factors, seconds);
   }
 #endif
   /// Whether ranks divide fronts by kernels that store on each other's devices.

@@ -78,6 +78,7 @@ class PartTransfer {
     for_each_column_block(part, members.columns, own, packed, [&](const auto& columns, const auto& copy) {
       Kokkos::deep_copy(m_channel.exec(), copy, columns);
     });
+    if constexpr (is_host_space<ExecutionSpace>) m_channel.exec().fence("lutra::numeric: columns are packed");
     m_channel.template send<Scalar>(to, packed);
     m_channel.template send<Scalar>(to, contribution_columns(part, members.columns, own));
   }
@@ -218,6 +219,7 @@ class BlockMessages final : public DividedFrontMessages<Scalar> {
     for (int c = 0; c < columns; ++c)
       std::copy_n(packed.data() + static_cast<std::size_t>(c) * length(rows), rows, entries + c * ld);
   }
+  void progress() override { m_comm.progress(); }
 
  private:
   static constexpr int tag = 251;  // used by no other messages

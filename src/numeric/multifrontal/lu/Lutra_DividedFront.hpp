@@ -21,6 +21,8 @@ class DividedFrontMessages {
   virtual void send(int block, const Scalar* entries, int rows, int columns, std::int64_t ld) = 0;
   /// Waits for those of another rank.
   virtual void receive(int block, Scalar* entries, int rows, int columns, std::int64_t ld) = 0;
+  /// Called between products of blocks: lets messages that were sent arrive.
+  virtual void progress() {}
 };
 
 /// As factorize_fronts with static pivots for a plan whose last front alone has pivots, on hosts: this rank
@@ -75,6 +77,9 @@ template <class Scalar>
 void place_shared_front(const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace>& plan,
                         const MemoryBudget& budget, std::byte* own, const std::vector<SharedFront>& others,
                         FrontFactors<Scalar, Kokkos::Cuda>& factors);
+/// Sets the time that one wait of the kernels may take.
+template <class Scalar>
+void limit_waits(const FrontFactors<Scalar, Kokkos::Cuda>& factors, double seconds);
 #endif
 
 }  // namespace lutra

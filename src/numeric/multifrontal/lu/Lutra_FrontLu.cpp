@@ -177,6 +177,11 @@ void place_shared_front(const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace
   factors.state->use_peers(exec, reinterpret_cast<int*>(own + layout.flags), peers);
 }
 
+template <class Scalar>
+void limit_waits(const FrontFactors<Scalar, Kokkos::Cuda>& factors, double seconds) {
+  factors.state->set_watchdog(seconds);
+}
+
 #define LUTRA_SHARED_FRONT(Scalar)                                                                       \
   template std::shared_ptr<const Impl::FrontSchedule<Scalar, Kokkos::Cuda>> make_share_schedule<Scalar>( \
       const Kokkos::Cuda&, const LuPlan<Kokkos::CudaSpace>&, const MemoryBudget&, const FrontShare&);    \
@@ -184,7 +189,8 @@ void place_shared_front(const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace
                                                   const Impl::FrontSchedule<Scalar, Kokkos::Cuda>&);     \
   template void place_shared_front(const Kokkos::Cuda&, const LuPlan<Kokkos::CudaSpace>&,                \
                                    const MemoryBudget&, std::byte*, const std::vector<SharedFront>&,     \
-                                   FrontFactors<Scalar, Kokkos::Cuda>&);
+                                   FrontFactors<Scalar, Kokkos::Cuda>&);                                 \
+  template void limit_waits(const FrontFactors<Scalar, Kokkos::Cuda>&, double);
 LUTRA_FOR_EACH_SCALAR(LUTRA_SHARED_FRONT)
 #endif
 

@@ -47,6 +47,7 @@ struct DividedElimination {
   void update(int block, int by) const {
     kernels.update_columns(front, columns.begin(by), columns.end(by), columns.begin(block),
                            columns.end(block));
+    messages.progress();
   }
   void eliminate_and_send(int b) const {
     kernels.eliminate_columns(front, columns.begin(b), columns.end(b), rule, note_pivot);
