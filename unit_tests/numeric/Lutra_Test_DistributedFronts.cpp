@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <type_traits>
 
 #include "Lutra_DistributedFronts.hpp"
@@ -110,21 +111,62 @@ FrontRanks alternate(const AssemblyTree& tree, int ranks, int length) {
   return make_parts(tree, rank, ranks);
 }
 
-/// @param Space of each rank; on hosts factors have the same bits as those of one rank
-/// @param length of `alternate`; 0: divided for time
+/// The same, with fronts of some pivots and more divided by columns, every other one among all ranks, the
+/// others among two.
+FrontRanks divide_fronts(const AssemblyTree& tree, int ranks, int length, int least_pivots, int width,
+                         int unit) {
+  std::vector<int> rank;
+  std::vector<bool> divided;
+  for (int f = 0; f < tree.count(); ++f) {
+    rank.push_back(f / length % ranks);
+    divided.push_back(lutra::Impl::pivots_of(tree, static_cast<std::size_t>(f)) >= least_pivots);
+  }
+  FrontRanks made = make_parts(tree, rank, ranks, {}, divided);
+  bool among_two = false;
+  made.column_unit = unit;
+  for (std::size_t p = 0; p < made.helpers.size(); ++p) {
+    if (made.helpers[p].empty()) continue;
+    made.block_columns[p] = width;
+    if (among_two) made.helpers[p].resize(1);
+    among_two = !among_two;
+  }
+  return made;
+}
+
+/// How a test divides a tree.
+struct TestDivision {
+  int length = 0;        ///< of `alternate`; 0: divided for time
+  int least_pivots = 0;  ///< of fronts that are divided; 0: none
+  int width = 8;         ///< of their blocks
+  int unit = 1;          ///< of their ranges of columns
+
+  FrontRanks ranks_of(const AssemblyTree& tree, int ranks) const {
+    if (least_pivots > 0) return divide_fronts(tree, ranks, length, least_pivots, width, unit);
+    return length > 0 ? alternate(tree, ranks, length) : FrontRanks();
+  }
+};
+
+/// @param Space of each rank; on hosts factors have the same bits as those of one rank, unless fronts are
+/// divided
 template <class Space = Exec>
-void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double perturbation, int length = 0) {
+void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double perturbation,
+                  const TestDivision& division = {}) {
   const System system(matrix);  // on rank 0; others hand over nothing
   const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
   const System& mine = comm.rank() == 0 ? system : nothing;
   FrontLuOutcome expected_outcome;
   const Factors expected = factors_of_one(system, perturbation, expected_outcome);
-  const double tolerance = std::is_same_v<Space, Exec> ? 0 : 1e-11;
+  const bool is_divided = division.least_pivots > 0 && comm.size() > 1;
+  const double tolerance = std::is_same_v<Space, Exec> && !is_divided ? 0 : 1e-11;
   const auto rows = deal(matrix.n_rows, comm.size());
-  const FrontRanks forced = length > 0 ? alternate(system.tree, comm.size(), length) : FrontRanks();
+  const FrontRanks forced = division.ranks_of(system.tree, comm.size());
   DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries(), rows, MemoryBudget(),
-                                          length > 0 ? &forced : nullptr);
-  if (length > 0 && comm.size() > 1 && comm.rank() == 0) CHECK(forced.n_parts() > comm.size() + 1);
+                                          division.length > 0 ? &forced : nullptr);
+  if (is_divided) {
+    const auto divided = std::ranges::count_if(forced.helpers, [](const auto& of) { return !of.empty(); });
+    CHECK(divided > (division.width < 128 ? 2 : 0));
+  }
+  if (division.length > 0 && comm.size() > 1 && comm.rank() == 0) CHECK(forced.n_parts() > comm.size() + 1);
   const auto& own = rows[static_cast<std::size_t>(comm.rank())];
   fronts.set_scales(elements(system.row_scale, own), elements(system.col_scale, own));
   for (int repetition = 0; repetition < 2; ++repetition) {
@@ -231,29 +273,38 @@ std::size_t replay(const std::vector<PartBoundary>& boundaries, const FrontRanks
   return early;
 }
 
-/// The time of parts without start costs, in which the parent's rank receives a contribution.
+/// The time of parts without start costs, in which the parent's rank receives a contribution, or each of its
+/// ranks a share.
 double simulated(const AssemblyTree& tree, const FrontRanks& divided, const DivisionCosts& costs) {
   const auto n_parts = divided.rank_of_part.size();
   std::vector<double> work(n_parts, 0), end(n_parts, 0), free(divided.flops.size(), 0);
   for (std::size_t f = 0; f < divided.part.size(); ++f) {
     const double rows = lutra::Impl::contribution_rows(tree, f);
     const double order = rows + lutra::Impl::pivots_of(tree, f);
+    const auto members = static_cast<int>(divided.members(divided.part[f]).size());
     work[static_cast<std::size_t>(divided.part[f])] +=
-        costs.time_of(lutra::Impl::front_flops(tree, f), order);
+        members > 1 ? lutra::Impl::divided_time(tree, f, members, costs).time
+                    : costs.time_of(lutra::Impl::front_flops(tree, f), order);
     if (tree.parent[f] < 0) continue;
     const auto parent = static_cast<std::size_t>(tree.parent[f]);
-    if (divided.rank(f) != divided.rank(parent))
+    const auto above = divided.members(divided.part[parent]).size();
+    if (above > 1)
+      work[static_cast<std::size_t>(divided.part[parent])] +=
+          costs.flops_per_entry * rows * rows / static_cast<double>(above);
+    else if (divided.rank(f) != divided.rank(parent))
       work[static_cast<std::size_t>(divided.part[parent])] += costs.flops_per_entry * rows * rows;
   }
   for (std::size_t p = 0; p < n_parts; ++p) {
-    double& of_rank = free[static_cast<std::size_t>(divided.rank_of_part[p])];
-    double start = of_rank;
+    const std::vector<int> members = divided.members(static_cast<int>(p));
+    double start = 0;
+    for (const int r : members) start = std::max(start, free[static_cast<std::size_t>(r)]);
     for (std::size_t f = 0; f < divided.part.size(); ++f) {
       const bool gives = tree.parent[f] >= 0 && divided.part[f] != static_cast<int>(p) &&
                          divided.part[static_cast<std::size_t>(tree.parent[f])] == static_cast<int>(p);
       if (gives) start = std::max(start, end[static_cast<std::size_t>(divided.part[f])]);
     }
-    end[p] = of_rank = start + work[p];
+    end[p] = start + work[p];
+    for (const int r : members) free[static_cast<std::size_t>(r)] = end[p];
   }
   return *std::max_element(end.begin(), end.end());
 }
@@ -279,9 +330,19 @@ TEST_CASE("factors do not depend on the number of ranks, bit by bit", "[numeric]
 
 TEST_CASE("factors of parts that alternate between ranks have the bits of one rank's", "[numeric]") {
   Communicator comm;
-  check_matrix(comm, generate("poisson2d", 30), 1e-10, 1);
-  check_matrix(comm, generate("poisson3d", 12), 1e-10, 7);
-  check_matrix(comm, generate("circuit", 300, 3), 0.3, 2);
+  check_matrix(comm, generate("poisson2d", 30), 1e-10, {1});
+  check_matrix(comm, generate("poisson3d", 12), 1e-10, {7});
+  check_matrix(comm, generate("circuit", 300, 3), 0.3, {2});
+  comm.close();
+}
+
+TEST_CASE("fronts divided among ranks have the factors of one rank", "[numeric]") {
+  Communicator comm;
+  check_matrix(comm, generate("poisson2d", 20), 1e-10, {1, 6, 2});
+  check_matrix(comm, generate("poisson3d", 10), 1e-10, {7, 16, 8, 8});
+  check_matrix(comm, generate("convdiff3d", 10), 1e-10, {50, 16, 5});
+  check_matrix(comm, generate("convdiff3d", 8), 1e-10, {50, 12, 1000});  // one block
+  check_matrix(comm, generate("circuit", 300, 3), 0.3, {2, 4, 1});       // perturbs pivots
   comm.close();
 }
 
@@ -293,8 +354,12 @@ TEST_CASE("ranks factorize parts on their devices", "[numeric][device]") {
     check_matrix<Space>(comm, generate("poisson2d", 60), 1e-10);   // of fronts as a whole
     check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10);  // of tiled fronts
     check_matrix<Space>(comm, generate("circuit", 300, 3), 1e-10);
-    check_matrix<Space>(comm, generate("poisson3d", 12), 1e-10, 7);
-    check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10, 20);
+    check_matrix<Space>(comm, generate("poisson3d", 12), 1e-10, {7});
+    check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10, {20});
+    // divided fronts: blocks of two tiles, and of four
+    check_matrix<Space>(comm, generate("convdiff3d", 16), 1e-10, {50, 100, 128, 128});
+    check_matrix<Space>(comm, generate("poisson3d", 18), 1e-10, {200, 128, 128, 128});
+    check_matrix<Space>(comm, generate("poisson3d", 18), 1e-10, {200, 128, 256, 128});
   }
   comm.close();
 }
@@ -353,6 +418,63 @@ TEST_CASE("fronts are assigned to ranks by time", "[numeric]") {
       }
     }
   }
+}
+
+TEST_CASE("fronts are divided among ranks where that is faster", "[numeric]") {
+  const System system(generate("poisson3d", 14));
+  const auto& tree = system.tree;
+  DivisionCosts costs{0.5, 0, 0};
+  costs.flops_per_message = 10;
+  costs.block_columns = 8;
+  for (const int ranks : {1, 2, 3, 4}) {
+    costs.divides_fronts = false;
+    const auto whole = distribute_fronts(tree, ranks, DivisionGoal::time, costs);
+    CHECK(whole.helpers.empty());
+    costs.divides_fronts = true;
+    const auto divided = distribute_fronts(tree, ranks, DivisionGoal::time, costs);
+    check_parts(tree, divided, ranks);
+    CHECK(divided.rank(tree.parent.size() - 1) == 0);  // the only root
+    CHECK(std::abs(divided.time - simulated(tree, divided, costs)) <= 1e-12 * divided.time);
+    CHECK(std::abs(std::accumulate(divided.flops.begin(), divided.flops.end(), 0.0) - tree.flops) <=
+          1e-12 * tree.flops);
+    if (ranks == 1) {
+      CHECK(divided.helpers.empty());
+      continue;
+    }
+    CHECK(divided.time < 0.9 * whole.time);
+    int several = 0;
+    for (int p = 0; p < divided.n_parts(); ++p) {
+      const std::vector<int> members = divided.members(p);
+      CHECK(std::set<int>(members.begin(), members.end()).size() == members.size());
+      for (const int r : members) CHECK((r >= 0 && r < ranks));
+      if (members.size() == 1) continue;
+      ++several;
+      CHECK(std::count(divided.part.begin(), divided.part.end(), p) == 1);
+      CHECK(divided.block_columns[static_cast<std::size_t>(p)] >= 8);
+    }
+    CHECK(several > 0);
+  }
+  // messages that take too long
+  costs.flops_per_message = 1e9;
+  const auto divided = distribute_fronts(tree, 4, DivisionGoal::time, costs);
+  for (int p = 0; p < divided.n_parts(); ++p) CHECK(divided.members(p).size() == 1);
+}
+
+TEST_CASE("columns of a divided front belong to one rank each", "[numeric]") {
+  const DividedColumns columns{10, 7, 3, 4};
+  CHECK(columns.blocks() == 3);
+  CHECK(columns.end(2) == 10);
+  std::vector<int> owners, list;
+  for (int c = 0; c < 17; ++c) owners.push_back(columns.owner_of_column(c));
+  CHECK(owners == std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2, 2});
+  list = {1, 3, 4, 9, 10, 11, 12};  // some columns
+  using Runs = std::vector<std::pair<int, int>>;
+  CHECK(columns.runs(list.data(), 7, 0) == Runs{{0, 2}, {4, 6}});
+  CHECK(columns.runs(list.data(), 7, 1) == Runs{{2, 3}, {6, 7}});
+  CHECK(columns.runs(list.data(), 7, 2) == Runs{{3, 4}});
+  const DividedColumns by_units{8, 21, 2, 8, 8};  // a range of one unit, and one of two
+  CHECK(by_units.rest(0) == 8);
+  CHECK(by_units.rest(1) == 13);
 }
 
 TEST_CASE("the front of a large child stays beside the root while another rank works below it", "[numeric]") {

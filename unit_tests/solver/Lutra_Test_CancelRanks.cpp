@@ -6,12 +6,14 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "Lutra_Distributed.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_GridRows.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_RunControl.hpp"
 
 using namespace lutra;
@@ -160,6 +162,42 @@ LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the solves of all", "[distribute
     // when the solve begins, and before its sweeps
     CHECK(stop_solves(comm, options, {}, rank) > 1);
     CHECK(stop_solves(comm, options, on_grid, rank) > 1);
+  }
+  comm.close();
+})
+
+LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the factorization of fronts that ranks divide",
+                       "[distributed][cancel]") {
+  Communicator comm;
+  const auto A = deal_rows(comm, generate("convdiff3d", 20));
+  const std::vector<double> b = multiply(A, 1);
+  std::vector<double> expected(b.size()), x(b.size());
+  for (const int stopping : std::set<int>{0, comm.size() - 1}) {
+    const auto flag = std::make_shared<CountingFlag>();
+    LuOptions options;
+    options.engine = Engine::multifrontal;
+    options.ordering = Ordering::nd;
+    if (comm.rank() == stopping) options.stop = flag;
+    DistributedLU<double> solver(comm, options);
+    REQUIRE(solver.factorize(A) == Status::success);
+    REQUIRE(solver.solve(b, expected) == Status::success);
+    if (comm.rank() == 0 && comm.size() > 1)
+      CHECK(solver.report().choice.why.find("divided among ranks") != std::string::npos);
+    int stopped = 0;
+    for (long query = 1;; query *= 5) {  // also in the middle of a front
+      flag->start(query);
+      const Status status = solver.refactorize(A.values);
+      flag->start(never);
+      REQUIRE(agree(comm, status));
+      if (status == Status::success) break;
+      ++stopped;
+      CHECK(status == Status::cancelled);
+    }
+    CHECK(stopped > 0);
+    CHECK(solver.refactorize(A.values) == Status::success);
+    CHECK(solver.solve(b, x) == Status::success);
+    CHECK(x == expected);
+    solver.close();
   }
   comm.close();
 })

@@ -197,6 +197,19 @@ TEST_CASE("fronts are factorized on all ranks", "[distributed]") {
   comm.close();
 }
 
+TEST_CASE("large fronts are divided among ranks", "[distributed]") {
+  Communicator comm;
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  options.ordering = Ordering::nd;
+  const Report report = solve_whole(comm, generate("convdiff3d", 24), options);
+  CHECK(report.status == Status::success);
+  CHECK(*report.errors.backward_componentwise <= 1e-12);
+  if (comm.rank() == 0 && comm.size() > 1)
+    CHECK(report.choice.why.find("divided among ranks by columns") != std::string::npos);
+  comm.close();
+}
+
 TEST_CASE("the report says why and where rank 0 factorizes alone", "[distributed]") {
   Communicator comm;
   const auto reasons = [&](const HostMatrix<double>& A, const LuOptions& options, bool on_device = false,

@@ -338,6 +338,15 @@ TEST_CASE("a message that MPI refuses: all ranks throw, and the next call is rig
   check_ldlt(FailingMessages(MessageFault::refused), 2);
 }
 
+TEST_CASE("a rank fails while several divide a front: all ranks throw, and the next call is right",
+          "[failures]") {
+  LuOptions options = by_fronts();
+  options.ordering = Ordering::nd;
+  const RankSweep<DistributedLU<double>, LuOptions> sweep(generate("convdiff3d", 20), options);
+  sweep.check(FailingMessages(MessageFault::refused), 2, {"refactorize"});
+  sweep.check(FailingAllocations(), 2, {"refactorize"});
+}
+
 TEST_CASE("a message that is lost: the watchdog ends the waits of all ranks", "[failures]") {
   RankSweep<DistributedLU<double>, LuOptions>(generate("convdiff3d", 6), by_fronts(), 1.5, true)
       .check(FailingMessages(MessageFault::lost), 1, {"solve"});

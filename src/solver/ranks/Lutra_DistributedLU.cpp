@@ -345,6 +345,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         analysis.row_scale.assign(scales.row_scale.begin(), scales.row_scale.end());
         analysis.col_scale.assign(scales.col_scale.begin(), scales.col_scale.end());
         Impl::describe_fronts(tree, m_comm.size(), static_cast<double>(A.nnz()), m_report);
+        if (analysis.division) Impl::describe_divided_fronts(*analysis.division, m_report);
         if (const std::string why = Impl::reason_for_etree(m_options); !why.empty())
           Impl::add_reason(m_report, why);
         m_report.times.symbolic = timer.seconds();

@@ -20,10 +20,11 @@
 namespace lutra::Impl {
 namespace {
 
-/// Trees count the flops of LU, twice those of symmetric fronts.
+/// Trees count the flops of LU, twice those of symmetric fronts. These are not divided.
 DivisionCosts symmetric_costs(DivisionCosts costs) {
   for (double* const cost : {&costs.flops_per_entry, &costs.flops_per_part, &costs.flops_per_second})
     *cost *= 2;
+  costs.divides_fronts = false;
   return costs;
 }
 

@@ -2,6 +2,7 @@
 #ifndef LUTRA_RANKANALYSIS_HPP
 #define LUTRA_RANKANALYSIS_HPP
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontRanks.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SplitFronts.hpp"
@@ -66,6 +68,14 @@ inline void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Rep
   report.factors.flops = tree.flops;
   report.factors.supernodes = tree.count();
   report.factors.fill_ratio = nnz > 0 ? stored / nnz : 0.0;
+}
+
+/// Adds the number of fronts that several ranks factorize together.
+inline void describe_divided_fronts(const FrontRanks& ranks, Report& report) {
+  const auto divided = std::ranges::count_if(ranks.helpers, [](const auto& of) { return !of.empty(); });
+  if (divided > 0)
+    add_reason(report, std::to_string(divided) + (divided == 1 ? " front is" : " fronts are") +
+                           " divided among ranks by columns");
 }
 
 }  // namespace lutra::Impl

@@ -17,12 +17,13 @@ struct RankDivision {
   std::string why_one_rank;  ///< why rank 0 should factorize alone; empty if ranks are predicted to pay
 };
 
-/// Costs of fronts on the ranks' devices or host threads. Collective.
+/// Costs of fronts of LU on the ranks' devices or host threads. Collective.
 template <class ExecutionSpace>
 DivisionCosts division_costs([[maybe_unused]] Communicator& comm) {
   if constexpr (is_host_space<ExecutionSpace>) {
     DivisionCosts costs;
     costs.flops_per_second *= ExecutionSpace().concurrency();
+    costs.divides_fronts = true;
     return costs;
   } else {
     return DivisionCosts::of_devices(can_use(comm, CommBackend::peer));

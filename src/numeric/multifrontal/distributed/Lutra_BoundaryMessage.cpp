@@ -7,13 +7,26 @@
 
 namespace lutra::Impl {
 
+namespace {
+
+void pack(const PartMembers& members, std::vector<int>& numbers) {
+  const DividedColumns& columns = members.columns;
+  numbers.insert(numbers.end(), {columns.pivots, columns.cb_rows, columns.ranks, columns.width, columns.unit,
+                                 static_cast<int>(members.ranks.size())});
+  numbers.insert(numbers.end(), members.ranks.begin(), members.ranks.end());
+}
+
+}  // namespace
+
 std::vector<int> packed(const PartBoundary& boundary) {
   std::vector<int> numbers{boundary.number};
+  pack(boundary.members, numbers);
   for (const auto* const edges : {&boundary.below, &boundary.above}) {
     numbers.push_back(static_cast<int>(edges->size()));
     for (const PartEdge& edge : *edges) {
       numbers.insert(numbers.end(), {edge.part, edge.rank});
-      for (const auto* const list : {&edge.fronts, &edge.solutions}) {
+      pack(edge.members, numbers);
+      for (const auto* const list : {&edge.fronts, &edge.solutions, &edge.columns}) {
         numbers.push_back(static_cast<int>(list->size()));
         numbers.insert(numbers.end(), list->begin(), list->end());
       }
@@ -45,6 +58,24 @@ class Numbers {
       throw DamagedMessage("a boundary with " + std::to_string(count) + " elements");
     return static_cast<std::size_t>(count);
   }
+  /// As many numbers as the next one says.
+  std::vector<int> take_list() {
+    const auto taken = take(take_count(1));
+    return {taken.begin(), taken.end()};
+  }
+  PartMembers take_members() {
+    PartMembers members;
+    DividedColumns& columns = members.columns;
+    for (int* const number :
+         {&columns.pivots, &columns.cb_rows, &columns.ranks, &columns.width, &columns.unit})
+      *number = next();
+    members.ranks = take_list();
+    const bool fits = members.ranks.empty() ||
+                      (columns.ranks == static_cast<int>(members.ranks.size()) && columns.width > 0 &&
+                       columns.unit > 0 && columns.pivots > 0 && columns.cb_rows >= 0);
+    if (!fits) throw DamagedMessage("a front whose columns are not those of its ranks");
+    return members;
+  }
   bool is_empty() const { return m_rest.empty(); }
 
  private:
@@ -54,19 +85,18 @@ class Numbers {
 }  // namespace
 
 PartBoundary unpacked(const std::vector<int>& message) {
-  constexpr std::size_t least_of_edge = 4;  // part, rank and two lengths
+  constexpr std::size_t least_of_edge = 11;  // part, rank, six numbers of members, and three lengths
   Numbers numbers(message);
   PartBoundary boundary;
   boundary.number = numbers.next();
+  boundary.members = numbers.take_members();
   for (auto* const edges : {&boundary.below, &boundary.above}) {
     edges->resize(numbers.take_count(least_of_edge));
     for (PartEdge& edge : *edges) {
       edge.part = numbers.next();
       edge.rank = numbers.next();
-      for (auto* const list : {&edge.fronts, &edge.solutions}) {
-        const auto taken = numbers.take(numbers.take_count(1));
-        list->assign(taken.begin(), taken.end());
-      }
+      edge.members = numbers.take_members();
+      for (auto* const list : {&edge.fronts, &edge.solutions, &edge.columns}) *list = numbers.take_list();
     }
   }
   if (!numbers.is_empty()) throw DamagedMessage("more numbers than a boundary has");

@@ -14,45 +14,16 @@
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PartTransfer.hpp"
 #include "Lutra_PlannedPart.hpp"
+#include "Lutra_SharedFronts.hpp"
 
 namespace lutra {
 namespace {
 
 using Impl::at;
-using Impl::find_rows;
 using Impl::PartRequests;
 using Impl::PlannedPart;
-using Impl::RowPlace;
-using Impl::select;
-
-constexpr int plan_tag = 230, boundary_tag = 231;  // used by no other exchange
-
-/// Calls visit(array) for each array of a plan that ranks need.
-template <class Plan, class Visit>
-void for_each_array(Plan& plan, const Visit& visit) {
-  visit(plan.tree.pivot_begin);
-  visit(plan.tree.parent);
-  visit(plan.tree.row_begin);
-  visit(plan.tree.rows);
-  visit(plan.position);
-  visit(plan.row_map);
-  visit(plan.columns);
-  visit(plan.user_row);
-  visit(plan.user_column);
-  visit(plan.in_row);
-}
-
-void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
-  for_each_array(plan, [&](const auto& array) { comm.send(to, plan_tag, array); });
-}
-
-Impl::FrontPartPlan receive_plan(Communicator& comm) {
-  Impl::FrontPartPlan plan;
-  for_each_array(plan, [&]<class T>(std::vector<T>& array) { array = comm.receive<T>(0, plan_tag); });
-  plan.tree.n = static_cast<int>(plan.position.size());
-  return plan;
-}
 
 }  // namespace
 
@@ -67,10 +38,15 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   std::optional<Symmetry> symmetry;
   Channel channel;
   MemoryReservation reservation;
-  FrontRanks ranks;                          ///< on rank 0
-  std::vector<std::unique_ptr<Part>> parts;  ///< of this rank, in the order of its work, like the next
+  FrontRanks ranks;  ///< on rank 0
+  /// All that this rank works on, in order: its parts, and those of other ranks that it helps.
+  std::vector<std::unique_ptr<Part>> parts;
+  std::vector<PartBoundary> all_boundaries;  ///< of `parts`
+  std::vector<Part*> own_parts;              ///< of this rank, like the next
   std::vector<PartBoundary> boundaries;
-  Impl::PartArrivals arrivals;  ///< of contributions
+  Impl::PartArrivals arrivals;  ///< of contributions, and of columns from helpers
+  Impl::PartTransfer<Scalar, ExecutionSpace> transfer;
+  Impl::SharedFronts<Scalar, ExecutionSpace> shared_fronts;  ///< of devices
   Exchange pivot_rows, pivot_columns;
   /// As the two above, to the positions of the parts that are pivots of other parts.
   Exchange other_rows, other_columns;
@@ -85,78 +61,15 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
         budget_of_parts(within),
         symmetry(with),
         channel(of, budget),
-        reservation(budget) {}
+        reservation(budget),
+        transfer(channel),
+        shared_fronts(comm, budget) {}
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
-  /// What rank 0 plans for all ranks.
-  struct AllParts {
-    std::vector<std::vector<int>> numbers;  ///< [P] of the parts of each rank
-    std::vector<RowPlace> places;           ///< of the rows of A
-    std::vector<Impl::FrontPartPlan> plans;
-    std::vector<PartBoundary> boundaries;
-  };
-
-  /// On rank 0.
-  AllParts plan_parts(const AssemblyTree& tree, const FrontEntries& entries_of_A,
-                      const std::vector<std::vector<std::int64_t>>& rows_of_ranks) const {
-    AllParts all;
-    all.numbers.resize(static_cast<std::size_t>(comm.size()));
-    for (int p = 0; p < ranks.n_parts(); ++p) at(all.numbers, at(ranks.rank_of_part, p)).push_back(p);
-    all.places = find_rows(rows_of_ranks, entries_of_A.A);
-    const Impl::FrontPartMaker maker(tree, entries_of_A, ranks.part);
-    std::vector<Impl::FrontPartPlan>& plans = all.plans;
-    plans.resize(static_cast<std::size_t>(ranks.n_parts()));
-    std::vector<std::exception_ptr> failures(plans.size());
-    Kokkos::parallel_for(
-        "lutra::numeric::plans of parts",
-        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>(
-            0, ranks.n_parts()),
-        [&](const int p) {
-          try {
-            at(plans, p) = maker.make(p);
-          } catch (...) {
-            at(failures, p) = std::current_exception();
-          }
-        });
-    for (const auto& failure : failures)
-      if (failure) std::rethrow_exception(failure);
-    std::vector<Impl::PartOutline> outlines;
-    for (const Impl::FrontPartPlan& plan : plans) outlines.emplace_back(plan);
-    all.boundaries = Impl::find_boundaries(tree, ranks, outlines);
-    return all;
-  }
-
-  /// Called on rank 0 once all ranks have agreed that every plan exists. Sent earlier, messages would remain
-  /// unread if a rank failed.
-  void send_parts(const AllParts& all) const {
-    for (int r = 0; r < comm.size(); ++r) comm.send(r, plan_tag, at(all.numbers, r));
-    for (int p = 0; p < ranks.n_parts(); ++p) {
-      const Impl::FrontPartPlan& plan = at(all.plans, p);
-      const int to = at(ranks.rank_of_part, p);
-      send_plan(comm, to, plan);
-      comm.send(to, plan_tag, select(all.places, plan.user_row));
-      comm.send(to, plan_tag, select(all.places, plan.user_column));
-    }
-    for (const PartBoundary& boundary : all.boundaries)
-      comm.send(at(ranks.rank_of_part, boundary.number), boundary_tag, Impl::packed(boundary));
-  }
-
-  std::vector<PlannedPart> receive_parts() {
-    std::vector<PlannedPart> planned(comm.template receive<int>(0, plan_tag).size());
-    for (PlannedPart& part : planned) {
-      part.plan = receive_plan(comm);
-      part.of_rows = comm.template receive<RowPlace>(0, plan_tag);
-      part.of_columns = comm.template receive<RowPlace>(0, plan_tag);
-    }
-    for (PlannedPart& part : planned)
-      part.boundary = Impl::unpacked(comm.template receive<int>(0, boundary_tag));
-    return planned;
-  }
-
   void plan_exchanges(const std::vector<PlannedPart>& planned) {
     PartRequests needed(comm.size());
-    for (const PlannedPart& part : planned) needed.add(part);
+    for (const PlannedPart& part : planned) needed.add(part, comm.rank());
     const auto rows_plan = std::move(needed.rows).plan(comm);
     const auto columns_plan = std::move(needed.columns).plan(comm);
     const auto other_rows_plan = std::move(needed.other_rows).plan(comm);
@@ -178,7 +91,11 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   }
 
   DivisionCosts costs() const {
-    if (Impl::is_host_space<ExecutionSpace>) return {};
+    if (Impl::is_host_space<ExecutionSpace>) {
+      DivisionCosts costs;
+      costs.divides_fronts = !symmetry;
+      return costs;
+    }
     return DivisionCosts::of_devices(channel.is_direct());
   }
 
@@ -189,6 +106,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
                                 flops_per_second};
     comm.broadcast(seconds);
     channel.wait_at_least(seconds[0]);
+    shared_fronts.wait_at_least(seconds[0], parts, all_boundaries);
   }
 
   /// Makes room for what a factorization passes, and for scales.
@@ -200,28 +118,26 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
           std::max(pivot_rows.room_from(r, sizeof(Real)) + other_rows.room_from(r, sizeof(Real)),
                    pivot_columns.room_from(r, sizeof(Real)) + other_columns.room_from(r, sizeof(Real)));
     }
-    for (std::size_t p = 0; p < parts.size(); ++p)
-      for (const PartEdge& edge : boundaries[p].below)
-        for (const int leaf : edge.fronts)
-          if (edge.rank != comm.rank())
-            at(room, edge.rank) += Channel::room(contribution_bytes(*parts[p], leaf));
+    for (std::size_t p = 0; p < parts.size(); ++p) transfer.add_room(*parts[p], all_boundaries[p], room);
     for (std::size_t r = 0; r < room.size(); ++r) room[r] = std::max(room[r], scales[r]);
     channel.reserve(room);
-  }
-  static std::size_t contribution_bytes(const Part& part, int f) {
-    const auto rows =
-        static_cast<std::size_t>(at(part.made().tree.row_begin, f + 1) - at(part.made().tree.row_begin, f));
-    return rows * rows * sizeof(Scalar);
   }
 
   void make_parts(std::vector<PlannedPart>& planned) {
     for (PlannedPart& part : planned) {
       part.plan.in_row = {};
-      boundaries.push_back(std::move(part.boundary));
-      parts.push_back(std::make_unique<Part>(std::move(part.plan), budget_of_parts,
-                                             parts.empty() ? nullptr : parts.front().get(), symmetry));
+      const PartMembers& members = part.boundary.members;
+      parts.push_back(std::make_unique<Part>(
+          std::move(part.plan), budget_of_parts, parts.empty() ? nullptr : parts.front().get(), symmetry,
+          members.are_several() ? std::optional(members.share_of(comm.rank())) : std::nullopt));
+      if (!part.is_helped(comm.rank())) {
+        own_parts.push_back(parts.back().get());
+        boundaries.push_back(part.boundary);
+      }
+      all_boundaries.push_back(std::move(part.boundary));
     }
-    arrivals = Impl::PartArrivals(boundaries, comm.rank(), comm.size(), true);
+    arrivals = Impl::PartArrivals(all_boundaries, comm.rank(), comm.size(), true, true);
+    transfer.reserve(reservation, all_boundaries);
   }
 
   template <class Visit>
@@ -259,7 +175,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     std::size_t first = 0, first_other = 0;
     for_each_part([&](Part& part) {
       const Scale to = target(part);
-      const auto count = static_cast<std::size_t>(part.made().n_pivots());
+      const bool is_own = std::ranges::find(own_parts, &part) != own_parts.end();
+      const auto count = is_own ? static_cast<std::size_t>(part.made().n_pivots()) : 0;
       Kokkos::deep_copy(exec(), Kokkos::subview(to, std::pair(std::size_t(0), count)),
                         Kokkos::subview(pivots, std::pair(first, first + count), 0));
       const std::size_t rest = to.extent(0) - count;
@@ -301,35 +218,62 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     arrivals.reset();
     std::size_t p = 0;
     for_each_part_with_values([&](Part& part, const Values& v) {
-      arrivals.take(p, [&](int rank, const Impl::PartArrivals::Arrival& arrival) {
-        const Part& to = *parts[arrival.part];
-        for (const int leaf : boundaries[arrival.part].below[arrival.edge].fronts)
-          channel.template receive<Scalar>(rank, to.contribution(leaf));
-      });
+      const PartBoundary& boundary = all_boundaries[p];
+      const auto receive = [&](int rank, const Impl::PartArrivals::Arrival& arrival) {
+        const PartBoundary& to = all_boundaries[arrival.part];
+        if (arrival.are_columns())
+          transfer.receive_columns(*parts[arrival.part], to.members, rank);
+        else
+          transfer.receive_contributions(*parts[arrival.part], to.below[arrival.edge]);
+      };
+      arrivals.take(p, receive);
       try {
-        const Communicator::Work work(comm);
-        part.factorize(v, perturbation, largest);
+        if (boundary.members.are_several()) {
+          factorize_with_others(part, boundary.members, v, perturbation, largest);
+        } else {
+          const Communicator::Work work(comm);
+          part.factorize(v, perturbation, largest);
+        }
       } catch (const RemoteError&) {
         throw;
       } catch (...) {
+        // in a divided front others wait for blocks that have not passed, unless the call is to end
+        if (boundary.members.are_several() && !is_cancelled(std::current_exception())) throw;
         if (!failure) failure = std::current_exception();
       }
-      for (const PartEdge& edge : boundaries[p].above) pass_contributions(p, edge);
+      if (boundary.members.are_several()) exchange_columns(p, receive);
+      for (const PartEdge& edge : boundary.above)
+        if (transfer.send_contributions(part, edge)) copy_contributions(p, edge);
       ++p;
     });
     return failure;
   }
-  void pass_contributions(std::size_t p, const PartEdge& edge) {
-    if (edge.rank != comm.rank()) {
-      for (const int root : edge.fronts)
-        channel.template send<Scalar>(edge.rank, parts[p]->contribution(root));
-      return;
+  void factorize_with_others(Part& part, const PartMembers& members, const Values& v, double perturbation,
+                             double largest) {
+    Impl::BlockMessages<Scalar> messages(comm, members);  // which devices do not need
+    part.factorize(v, perturbation, largest, members.share_of(comm.rank()), messages);
+  }
+  static bool is_cancelled(const std::exception_ptr& failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const CancelledError&) {
+      return true;
+    } catch (...) {
+      return false;
     }
-    const std::size_t to = Impl::index_of_part(boundaries, edge.part);
-    const PartEdge& there = Impl::edge_to(boundaries[to].below, boundaries[p].number);
-    for (std::size_t k = 0; k < edge.fronts.size(); ++k)
-      Kokkos::deep_copy(exec(), parts[to]->contribution(there.fronts[k]),
-                        parts[p]->contribution(edge.fronts[k]));
+  }
+  /// The rank of the part gets the columns of the others.
+  template <class Receive>
+  void exchange_columns(std::size_t p, const Receive& receive) {
+    const PartMembers& members = all_boundaries[p].members;
+    if (members.ranks.front() != comm.rank()) return transfer.send_columns(*parts[p], members);
+    arrivals.take(p, receive, true);
+    parts[p]->find_largest_factor();
+  }
+  void copy_contributions(std::size_t p, const PartEdge& edge) {
+    const std::size_t to = Impl::index_of_part(all_boundaries, edge.part);
+    transfer.copy_contributions(*parts[p], edge, *parts[to],
+                                Impl::edge_to(all_boundaries[to].below, all_boundaries[p].number));
   }
 };
 
@@ -340,22 +284,23 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     const FrontRanks* division, const std::optional<Symmetry>& symmetry)
     : m_state(std::make_unique<State>(comm, budget, symmetry)) {
   State& state = *m_state;
-  typename State::AllParts all;
+  Impl::AllParts all;
   comm.agree("numeric: division of the assembly tree", [&] {
     if (comm.rank() != 0) return;
     const Communicator::Work work(comm);
     const auto goal = budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time;
     state.ranks = division != nullptr ? *division : distribute_fronts(tree, comm.size(), goal, state.costs());
-    all = state.plan_parts(tree, entries, rows_of_ranks);
+    all = Impl::plan_parts(tree, entries, rows_of_ranks, state.ranks, comm.size());
   });
-  if (comm.rank() == 0) state.send_parts(all);
+  if (comm.rank() == 0) Impl::send_parts(comm, state.ranks, all);
   all = {};
-  std::vector<PlannedPart> planned = state.receive_parts();
+  std::vector<PlannedPart> planned = Impl::receive_parts(comm);
   state.plan_exchanges(planned);
   comm.agree("numeric: plan and memory of fronts", [&] {
     const Communicator::Work work(comm);
     state.make_parts(planned);
   });
+  state.shared_fronts.place(state.parts, state.all_boundaries);
   state.reserve_room();
   state.set_patience();
 }
@@ -366,6 +311,7 @@ DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 template <class Scalar, class ExecutionSpace>
 void DistributedFronts<Scalar, ExecutionSpace>::close() {
   m_state->channel.close();
+  m_state->shared_fronts.close();
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -424,12 +370,12 @@ void DistributedFronts<Scalar, ExecutionSpace>::note_entries() {
   state.comm.agree("numeric: pattern of the factors", [&] {
     const Communicator::Work work(state.comm);
     if (!state.rows.empty()) return;
-    state.for_each_part([&](Part& part) {
-      part.note_positions();
-      state.rows.insert(state.rows.end(), part.rows.begin(), part.rows.end());
-      state.columns.insert(state.columns.end(), part.columns.begin(), part.columns.end());
-      part.rows = part.columns = {};
-    });
+    for (Part* const part : state.own_parts) {
+      part->note_positions();
+      state.rows.insert(state.rows.end(), part->rows.begin(), part->rows.end());
+      state.columns.insert(state.columns.end(), part->columns.begin(), part->columns.end());
+      part->rows = part->columns = {};
+    }
   });
 }
 
@@ -440,13 +386,13 @@ void DistributedFronts<Scalar, ExecutionSpace>::collect_factors() {
   state.comm.agree("numeric: copy of the factors", [&] {
     const Communicator::Work work(state.comm);
     state.values.clear();
-    state.for_each_part([&](const Part& part) { part.append_factors(state.values); });
+    for (const Part* const part : state.own_parts) part->append_factors(state.values);
   });
 }
 
 template <class Scalar, class ExecutionSpace>
 auto DistributedFronts<Scalar, ExecutionSpace>::part(std::size_t p) const noexcept -> const Part& {
-  return *m_state->parts[p];
+  return *m_state->own_parts[p];
 }
 template <class Scalar, class ExecutionSpace>
 auto DistributedFronts<Scalar, ExecutionSpace>::channel() const noexcept -> Channel& {

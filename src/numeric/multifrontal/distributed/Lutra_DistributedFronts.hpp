@@ -21,7 +21,7 @@
 namespace lutra {
 
 /// Multifrontal LU on several ranks, each with its own execution space: each rank factorizes its parts of the
-/// tree with `factorize_fronts`. On hosts the result is bitwise that of one rank.
+/// tree with `factorize_fronts`. On hosts the result is bitwise that of one rank, unless fronts are divided.
 ///
 ///          root         rank 0, part 3      ▲ extend-add within a part
 ///        ╱   │  ╲                           │
@@ -34,6 +34,10 @@ namespace lutra {
 /// come from there (PartBoundary). Rank 0 plans all parts; then each rank needs memory for its fronts and the
 /// entries of A in them, and sends the values of its rows of A to the ranks that need them. Values and blocks
 /// go from device to device where devices can map each other's memory (ViewChannel).
+///
+/// A part that is a single front may have helpers (FrontRanks): they and its rank compute the columns that
+/// DividedColumns gives them, with the contributions that belong there, and then its rank gets all columns.
+/// Symmetric matrices have no such parts.
 ///
 /// Factors stay where they were computed: `DistributedFrontSolver` solves with them. `collect_factors` copies
 /// them to the host by entries.

@@ -20,22 +20,33 @@ inline double contribution_rows(const AssemblyTree& tree, std::size_t f) {
 /// The sum of m + 2m² for m = order − 1, …, contribution rows.
 double front_flops(const AssemblyTree& tree, std::size_t f);
 
-/// Tasks are subtrees and single fronts; one rank runs a task. Children have smaller numbers than their
-/// parents. Times are those of flops at full speed.
+/// What a front divided by columns among `ranks` ranks takes, without the contributions that it receives.
+struct DividedTime {
+  int width = 1;    ///< pivots of a block
+  double time = 0;  ///< until the rank of the part has all columns
+};
+DividedTime divided_time(const AssemblyTree& tree, std::size_t f, int ranks, const DivisionCosts& costs);
+
+/// Tasks are subtrees and single fronts; one rank runs a task, or several a single front. Children have
+/// smaller numbers than their parents. Times are those of flops at full speed.
 struct TaskTree {
   std::vector<std::size_t> root;  ///< the front of each task whose contribution it passes to its parent
   std::vector<int> parent;        ///< the task with the parent of that front, or −1
   std::vector<bool> whole;        ///< the task is the subtree, not only its root
   std::vector<double> work;       ///< time of the task's fronts
   std::vector<double> passing;    ///< time for which the parent's rank receives the contribution
+  std::vector<std::vector<int>> helpers;  ///< other ranks that work on the task; no list if there are none
 
   std::size_t count() const { return root.size(); }
+  bool is_divided(std::size_t t) const { return !helpers.empty() && !helpers[t].empty(); }
+  int ranks_of(std::size_t t) const { return is_divided(t) ? static_cast<int>(helpers[t].size()) + 1 : 1; }
 };
 
-/// Tasks of one rank that are factorized together.
+/// Tasks of one rank that are factorized together, or a task of several ranks.
 struct TaskGroup {
   int rank = 0;
   std::vector<int> tasks;
+  std::vector<int> helpers = {};
 };
 
 /// Simulates ranks that work on the tasks of a tree.
@@ -58,6 +69,7 @@ class TaskSchedule {
   std::vector<TaskGroup> group(const std::vector<int>& rank, const std::vector<int>& order) const;
 
  private:
+  double passing_to(int parent, int t, bool other_rank) const;
   std::vector<int> groups_of_tasks(const std::vector<TaskGroup>& groups) const;
   bool unite(std::vector<TaskGroup>& groups, std::size_t first, std::size_t second) const;
 

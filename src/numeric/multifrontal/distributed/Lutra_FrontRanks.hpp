@@ -23,6 +23,11 @@ struct DivisionCosts {
 
   double flops_per_second = 25e9;  ///< full speed
 
+  bool divides_fronts = false;      ///< whether several ranks may factorize a front by its columns
+  double flops_per_message = 25e4;  ///< for a message between them: 10 µs
+  int block_columns = 64;           ///< least pivots of a block that passes between them
+  int column_unit = 8;              ///< blocks and ranges of columns have multiples of it
+
   /// The time of a front: its speed is order / (order + half_order) of the full one.
   double time_of(double flops, double order) const { return flops * (1 + half_order / order); }
 
@@ -30,7 +35,11 @@ struct DivisionCosts {
   /// 80).
   /// @param direct whether contributions go from device to device, at 200 GB/s, or through hosts at 2 GB/s
   static DivisionCosts of_devices(bool direct) {
-    return {direct ? 1.9 : 190000, 4000, 1.4e9, 48e12};  // a part: 30 µs
+    DivisionCosts costs{direct ? 1.9 : 190000, 4000, 1.4e9, 48e12};  // a part: 30 µs
+    costs.flops_per_message = 2.4e8;  // a block waits 5 µs longer for one of another device
+    costs.block_columns = 256;
+    costs.column_unit = 128;  // two tiles
+    return costs;
   }
 };
 
@@ -43,9 +52,23 @@ struct FrontRanks {
   std::vector<double> entries;    ///< [ranks] of panels and contributions, if divided for memory
   std::vector<double> flops;      ///< [ranks] for real scalars
   double time = 0;                ///< of the simulation, in flops at full speed, if divided for time
+  /// [parts] other ranks that factorize the part's only front, by columns, with the rank of the part, which
+  /// keeps the factors; no list if there are no such parts
+  std::vector<std::vector<int>> helpers;
+  std::vector<int> block_columns;  ///< [parts] pivots of a block that passes between them, like `helpers`
+  int column_unit = 1;             ///< see DividedColumns
 
   int rank(std::size_t f) const { return rank_of_part[static_cast<std::size_t>(part[f])]; }
   int n_parts() const { return static_cast<int>(rank_of_part.size()); }
+  /// The rank of a part and its helpers.
+  std::vector<int> members(int p) const {
+    std::vector<int> all{rank_of_part[static_cast<std::size_t>(p)]};
+    if (!helpers.empty()) {
+      const auto& others = helpers[static_cast<std::size_t>(p)];
+      all.insert(all.end(), others.begin(), others.end());
+    }
+    return all;
+  }
 };
 
 /// For time, any front may be on any rank. Starting with whole trees, the largest subtree is replaced by its
@@ -58,6 +81,9 @@ struct FrontRanks {
 ///     rank 1   [a]──[other subtrees]───────▲          the root for the second
 ///               └───────────▲
 ///
+/// Then single fronts, the largest first, are divided by columns among all ranks or those of their subtree,
+/// where that is faster (DividedColumns).
+///
 /// For memory, and if there are more than some hundred trees, subtrees go to the rank with the fewest
 /// entries, and the fronts above all of them, the last part, to rank 0. With one rank all fronts are one
 /// part.
@@ -65,9 +91,10 @@ FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks, DivisionGoal g
                              const DivisionCosts& costs = {});
 
 /// Parts for a given mapping of fronts to ranks, as few as hardly take more time.
-/// @param rank [fronts]
+/// @param rank    [fronts]
+/// @param divided [fronts] whether all ranks factorize the front together; empty: none
 FrontRanks make_parts(const AssemblyTree& tree, const std::vector<int>& rank, int ranks,
-                      const DivisionCosts& costs = {});
+                      const DivisionCosts& costs = {}, const std::vector<bool>& divided = {});
 
 }  // namespace lutra
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Lutra_At.hpp"
+#include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Exchange.hpp"
 #include "Lutra_FrontPart.hpp"
@@ -27,6 +28,11 @@ struct PlannedPart {
   FrontPartPlan plan;
   PartBoundary boundary;
   std::vector<RowPlace> of_rows, of_columns;
+
+  /// Whether another rank keeps the factors, and solves.
+  bool is_helped(int rank) const {
+    return boundary.members.are_several() && boundary.members.ranks.front() != rank;
+  }
 };
 
 /// The places of all rows of A.
@@ -60,9 +66,9 @@ struct PartRequests {
   explicit PartRequests(int ranks)
       : rows(ranks), columns(ranks), other_rows(ranks), other_columns(ranks), entries(ranks) {}
 
-  void add(const PlannedPart& part) {
+  void add(const PlannedPart& part, int rank) {
     const auto& [plan, boundary, of_rows, of_columns] = part;
-    const auto pivots = static_cast<std::size_t>(plan.n_pivots());
+    const auto pivots = part.is_helped(rank) ? 0 : static_cast<std::size_t>(plan.n_pivots());
     for (std::size_t k = 0; k < of_rows.size(); ++k) {
       (k < pivots ? rows : other_rows).add({of_rows[k].rank, of_rows[k].position});
       (k < pivots ? columns : other_columns).add({of_columns[k].rank, of_columns[k].position});
@@ -73,6 +79,25 @@ struct PartRequests {
     }
   }
 };
+
+/// What rank 0 plans for all ranks.
+struct AllParts {
+  std::vector<std::vector<int>> numbers;  ///< [P] of the parts that each rank works on
+  std::vector<RowPlace> places;           ///< of the rows of A
+  std::vector<FrontPartPlan> plans;
+  std::vector<PartBoundary> boundaries;
+};
+
+/// @param entries       A and its orders, which already follow `tree.order`
+/// @param rows_of_ranks [ranks] rows of A of each rank
+AllParts plan_parts(const AssemblyTree& tree, const FrontEntries& entries,
+                    const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const FrontRanks& ranks,
+                    int n_ranks);
+/// To be called on rank 0 once all ranks have agreed that every plan exists. Sent earlier, messages would
+/// remain unread if a rank failed.
+void send_parts(Communicator& comm, const FrontRanks& ranks, const AllParts& all);
+/// The parts that this rank works on, ascending.
+std::vector<PlannedPart> receive_parts(Communicator& comm);
 
 }  // namespace lutra::Impl
 

@@ -33,17 +33,44 @@ class HostFront {
   void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
                  const NoteExchange& note_exchange = {}) const {
     eliminate(front, 0, front.pivots, rule, note_pivot, note_exchange);
-    if (front.cb_rows == 0 || m_products.must_stop()) return;
-    // U right of the pivots: solves with L11 transposed on the transpose of U, stored by columns
+    finish_columns(front, 0, front.cb_rows);
+  }
+
+  // Steps of a front divided by columns, without interchanges.
+
+  /// Eliminates the pivots [begin, end) in their own columns, below those before them.
+  template <class NotePivot>
+  void eliminate_columns(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
+                         const NotePivot& note_pivot) const {
+    eliminate(front, begin, end, rule, note_pivot, NoteNoExchange());
+  }
+  /// U of the pivots [begin, end) in the columns [first, last) of later pivots, and their products.
+  void update_columns(const DenseFront<Scalar>& front, int begin, int end, int first, int last) const {
+    if (m_products.must_stop()) return;
     const std::int64_t ld = front.size();
-    m_loop(front.cb_rows, m_products.short_chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
+    Scalar* const right = front.lower + first * ld;
+    const Scalar* const L = front.lower + begin * ld;
+    const int pivots = end - begin;
+    m_loop(last - first, m_products.short_chunk_of(last - first, 1.0 * pivots * pivots),
+           [&](int c, int c_end, Real* buffer) {
+             solve_columns(pivots, c_end - c, L + begin, ld, right + c * ld + begin, ld, buffer);
+           });
+    m_products.subtract(front.size() - end, last - first, pivots, L + end, ld, {right + begin, 1, ld},
+                        right + end, ld);
+  }
+  /// U and contributions in the columns [first, last) right of the pivots, all of which are eliminated.
+  void finish_columns(const DenseFront<Scalar>& front, int first, int last) const {
+    if (first == last || m_products.must_stop()) return;
+    // U right of the pivots: solves with L11 transposed on the transpose of U, stored by columns
+    const std::int64_t ld = front.size(), cb_rows = front.cb_rows;
+    Scalar* const upper = front.upper + first;
+    m_loop(last - first, m_products.short_chunk_of(last - first, 1.0 * front.pivots * front.pivots),
            [&](int begin, int end, Real* buffer) {
              if (m_products.must_stop()) return;
-             solve_unit(end - begin, front.pivots, front.upper + begin, front.cb_rows, {front.lower, 1, ld},
-                        buffer);
+             solve_unit(end - begin, front.pivots, upper + begin, cb_rows, {front.lower, 1, ld}, buffer);
            });
-    m_products.subtract(front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
-                        {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
+    m_products.subtract(front.cb_rows, last - first, front.pivots, front.lower + front.pivots, ld,
+                        {upper, cb_rows, 1}, front.contribution + first * cb_rows, cb_rows);
   }
 
  private:
@@ -56,17 +83,8 @@ class HostFront {
     if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, note_pivot, note_exchange);
     if (m_products.must_stop()) return;
     const int middle = begin + halve(end - begin);
-    const std::int64_t ld = front.size();
     eliminate(front, begin, middle, rule, note_pivot, note_exchange);
-    Scalar* const right = front.lower + middle * ld;
-    const Scalar* const L = front.lower + begin * ld;
-    m_loop(end - middle, m_products.short_chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
-           [&](int first, int last, Real* buffer) {
-             solve_columns(middle - begin, last - first, L + begin, ld, right + first * ld + begin, ld,
-                           buffer);
-           });
-    m_products.subtract(front.size() - middle, end - middle, middle - begin, L + middle, ld,
-                        {right + begin, 1, ld}, right + middle, ld);
+    update_columns(front, begin, middle, middle, end);
     eliminate(front, middle, end, rule, note_pivot, note_exchange);
   }
 
