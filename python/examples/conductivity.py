@@ -4,7 +4,7 @@
 Both ends of a rod are kept at 0. Three heaters are turned on in turn, and the temperatures are measured at all points.
 The conductivity of each segment is what L-BFGS varies; its gradient is one backward pass through a Cholesky solve.
 
-    pip install jax matplotlib
+    pip install jax ./python
     python python/examples/conductivity.py --chart conductivity.svg
 """
 
@@ -73,28 +73,66 @@ def fit(rod: Rod, measured: jax.Array, steps: int) -> tuple[list[np.ndarray], li
     return guesses, misfits
 
 
-def draw(file: str, rod: Rod, true: np.ndarray, guesses: list[np.ndarray], misfits: list[float]) -> None:
-    """The conductivities after some steps, and the misfit of every step."""
-    from matplotlib import pyplot
+class Panel:
+    """A diagram of 320 × 200 in an SVG, with lines in the coordinates of its axes."""
 
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8, 3), layout="constrained")
-    left.step(rod.place, true, where="mid", color="0.7", linewidth=5, label="true")
-    for step in (10, 50, len(guesses) - 1):
-        label = f"{step} steps"
-        left.step(rod.place, guesses[min(step, len(guesses) - 1)], where="mid", linewidth=1.2, label=label)
-    left.set(xlabel="place", ylabel="conductivity", xlim=(0, 1), ylim=0)
-    left.legend(frameon=False)
-    right.semilogy(misfits)
-    right.set(xlabel="steps of L-BFGS", ylabel="mean squared misfit", xlim=0)
-    pyplot.rcParams["svg.hashsalt"] = "conductivity"
-    figure.savefig(file, metadata={"Date": None})
+    def __init__(self, left: float, title: str, x_range: tuple[float, float], y_range: tuple[float, float]) -> None:
+        self.left, self.x_range, self.y_range = left, x_range, y_range
+        self.parts = [
+            f'<rect x="{left}" y="20" width="320" height="200" fill="none" stroke="#888"/>',
+            f'<text x="{left + 160}" y="252" text-anchor="middle">{title}</text>',
+        ]
+
+    def position(self, x: float, y: float) -> tuple[float, float]:
+        (x0, x1), (y0, y1) = self.x_range, self.y_range
+        return self.left + 320 * (x - x0) / (x1 - x0), 220 - 200 * (y - y0) / (y1 - y0)
+
+    def line(self, x: np.ndarray, y: np.ndarray, color: str, width: float, label: str = "", row: int = 0) -> None:
+        points = " ".join("{:.1f},{:.1f}".format(*self.position(*point)) for point in zip(x.tolist(), y.tolist()))
+        self.parts.append(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="{width}"/>')
+        if label:
+            where = f'x="{self.left + 312}" y="{38 + 16 * row}" text-anchor="end"'
+            self.parts.append(f'<text {where} fill="{color}">{label}</text>')
+
+    def mark(self, texts: dict[float, str], is_x: bool) -> None:
+        for value, text in texts.items():
+            x, y = self.position(value, self.y_range[0]) if is_x else self.position(self.x_range[0], value)
+            x, y, anchor = (x, 235, "middle") if is_x else (x - 5, y + 4, "end")
+            self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text}</text>')
+
+
+def draw(file: str, place: np.ndarray, true: np.ndarray, guesses: list[np.ndarray], misfits: list[float]) -> None:
+    """The conductivities after some steps, and the misfit of every step."""
+    last = len(guesses) - 1
+
+    def stairs(c: np.ndarray) -> np.ndarray:
+        return np.repeat(c, 2)[:-1]
+
+    x = np.repeat(place, 2)[1:]
+    highest = 1.15 * max(np.max(guesses[step]) for step in (10, 50, last))
+    left = Panel(50, "conductivity along the rod", (0.0, 1.0), (0.0, highest))
+    left.line(x, stairs(true), "#bbb", 6, "true")
+    for row, (step, color) in enumerate(((10, "#c50"), (50, "#07a"), (last, "#000")), 1):
+        left.line(x, stairs(guesses[min(step, last)]), color, 1.2, f"{min(step, last)} steps", row)
+    left.mark({0.0: "0", 0.5: "0.5", 1.0: "1"}, True)
+    left.mark({float(c): str(c) for c in range(int(highest) + 1)}, False)
+    logs = np.log10(np.maximum(misfits, 1e-300))
+    bottom, top = float(np.floor(logs.min())), float(np.ceil(logs.max()))
+    right = Panel(440, "mean squared misfit, by steps of L-BFGS", (0.0, float(last)), (bottom, top))
+    right.line(np.arange(last + 1.0), logs, "#07a", 1.5)
+    right.mark({0.0: "0", float(last): str(last)}, True)
+    right.mark({bottom: f"1e{bottom:.0f}", top: f"1e{top:.0f}"}, False)
+    with open(file, "w", encoding="utf-8") as svg:
+        svg.write('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 780 262" ')
+        svg.write('font-family="sans-serif" font-size="12">\n')
+        svg.write('<rect width="780" height="262" fill="#fff"/>\n' + "\n".join(left.parts + right.parts) + "\n</svg>\n")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=40)
     parser.add_argument("--steps", type=int, default=2000, help="of L-BFGS, at most")
-    parser.add_argument("--chart", help="file for a picture, by matplotlib")
+    parser.add_argument("--chart", help="file for a picture, SVG")
     options = parser.parse_args()
     rod = Rod(options.points)
     true = np.where((rod.place > 0.3) & (rod.place < 0.6), 3.0, 1.0)
@@ -102,7 +140,7 @@ def main() -> int:
     worst = float(np.abs(guesses[-1] / true - 1).max())
     print(f"{len(guesses) - 1} steps, mean squared misfit {misfits[-1]:.1e}, largest relative error {worst:.1e}")
     if options.chart:
-        draw(options.chart, rod, true, guesses, misfits)
+        draw(options.chart, rod.place, true, guesses, misfits)
     return int(worst > 1e-3)
 
 
