@@ -222,23 +222,21 @@ void FrontGroups<Scalar, ExecutionSpace>::write(Scalar* from, const Systems& sys
 
 /// Systems that may be singular fail.
 template <class Scalar, class ExecutionSpace>
-void FrontGroups<Scalar, ExecutionSpace>::probe(Transposition op, const std::vector<char>& used,
+void FrontGroups<Scalar, ExecutionSpace>::probe(const std::vector<char>& used,
                                                 const SlotSolveOptions& options,
                                                 std::span<SlotSolution> solutions) const {
-  const LaneLists& lists = m_pattern.lists;
-  const bool transposed = op != Transposition::none;
   using Kernel = ProbeVectors<Scalar>;
   const Kernel of{n(),
                   m_pattern.nnz,
-                  transposed ? lists.A_columns : lists.A,
-                  (transposed ? m_pattern.row_scale : m_pattern.col_scale).data(),
+                  m_pattern.lists.A,
+                  m_pattern.col_scale.data(),
                   m_pattern.start.data(),
                   m_forest->values().data(),
                   work(right_sides),
                   work(solutions_array)};
   const std::int64_t rows = static_cast<std::int64_t>(slots()) * n();
   launch<typename Kernel::Weigh>("lutra::batch::weigh", rows, of);
-  m_forest->solve(m_exec, op, 1, work(right_sides), work(solutions_array));
+  m_forest->solve(m_exec, Transposition::none, 1, work(right_sides), work(solutions_array));
   launch<typename Kernel::Unscale>("lutra::batch::unscale", rows, of);
   Kokkos::deep_copy(m_exec, m_maxima, Real(0));
   launch_parts("lutra::batch::amplify", slots(), n(),
@@ -314,7 +312,7 @@ void FrontGroups<Scalar, ExecutionSpace>::solve(const ConstBlock& B, const Block
   MemoryReservation scratch(m_budget);
   const auto of = upload_systems(scratch, systems);
   const std::size_t count = slots();
-  if (options.probe) probe(op, used, options, solutions);
+  if (options.probe) probe(used, options, solutions);
   for (std::size_t first = 0; first < B.extent(1); first += m_columns) {
     m_budget.run().poll();
     const std::size_t columns = std::min(m_columns, B.extent(1) - first);

@@ -96,24 +96,32 @@ struct CombineVectors {
   }
 };
 
-/// LaneProbe for vectors [slots][n]: its right-hand sides, and D⁻¹·X in place of X.
+/// Probes of the condition for vectors [slots][n]: right-hand sides, half of the start vector times the row
+/// sums of |A|·C with the column scales C, and C⁻¹·X in place of X, whose largest entry is what LaneProbe
+/// finds.
 template <class Scalar>
 struct ProbeVectors {
   struct Weigh {};
   struct Unscale {};
+  using Real = RealOf<Scalar>;
   std::int64_t n, nnz;
-  LaneRows rows;  ///< of op(A)
-  const RealOf<Scalar>*scale, *start;
+  LaneRows rows;  ///< of A
+  const Real *col_scale, *start;
   const Scalar* A;
   Scalar *B, *X;
 
   KOKKOS_FUNCTION void operator()(const Weigh&, const std::int64_t t) const {
-    const std::int64_t slot = t / n;
-    const LaneProbe<ContiguousLane<Scalar>> probe{rows, scale, start, A + slot * nnz, B + slot * n, X};
-    probe.weigh(static_cast<Ordinal>(t % n));
+    const std::int64_t i = t % n;
+    const Scalar* const own = A + t / n * nnz;
+    Real sum = 0;
+    for (Offset p = rows.map[i]; p < rows.map[i + 1]; ++p) {
+      const Scalar a = own[rows.at == nullptr ? p : rows.at[p]];
+      sum += ScalarTraits<Scalar>::magnitude(a) * col_scale[rows.entries[p]];
+    }
+    B[t] = Scalar(sum * start[i] / 2);
   }
   KOKKOS_FUNCTION void operator()(const Unscale&, const std::int64_t t) const {
-    X[t] = ThreadLane<Scalar>::times(X[t], 1 / scale[t % n]);
+    X[t] = ThreadLane<Scalar>::times(X[t], 1 / col_scale[t % n]);
   }
 };
 

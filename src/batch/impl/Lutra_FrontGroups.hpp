@@ -82,7 +82,7 @@ class FrontGroups final : public BatchGroups<Scalar, ExecutionSpace> {
   template <class Systems>
   void write(Scalar* from, const Systems& systems, std::size_t columns, std::size_t first,
              const Block& to) const;
-  void probe(Transposition op, const std::vector<char>& used, const SlotSolveOptions& options,
+  void probe(const std::vector<char>& used, const SlotSolveOptions& options,
              std::span<SlotSolution> solutions) const;
   void compute_residual(Transposition op, std::size_t columns, const Scalar* X, Scalar* R,
                         std::vector<SlotErrors>& errors) const;
