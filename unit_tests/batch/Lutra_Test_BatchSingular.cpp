@@ -92,7 +92,7 @@ void check_probe(const Case<Types>& of, std::size_t n_rhs, Transposition op) {
   const auto analysis =
       lutra::analyze<Scalar, Space>(Space(), on_device<Types>(of.pattern), options, MemoryBudget());
   const auto pattern =
-      lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget(), true);
+      lutra::Impl::make_batch_pattern<Scalar, Space>(Space(), *analysis, MemoryBudget(), {.levels = true});
   std::vector<std::int64_t> systems;
   for (std::size_t k = 0; k < K; ++k) systems.push_back(static_cast<std::int64_t>(k));
   while (systems.size() % Groups::size != 0) systems.push_back(K - 1);
