@@ -5,11 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <random>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
@@ -17,9 +14,9 @@
 #include "Lutra_FrontEntries.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_FrontPlan.hpp"
-#include "Lutra_FrontTaskPlacement.hpp"
 #include "Lutra_FrontTaskWaits.hpp"
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_OrderedTasks.hpp"
 #include "Lutra_SmallChildLists.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -28,39 +25,10 @@
 namespace lutra::Test {
 namespace {
 
-using Ordinal = int;
-using Offset = std::int64_t;
 using Type = Types<double, Ordinal>;
-using Task = lutra::Impl::FrontTask;
 using Flag = FrontFlag;
-using List = lutra::Impl::FrontTaskList;
-using Placement = lutra::Impl::FrontTaskPlacement;
 using Lists = lutra::Impl::SmallChildLists;
-using lutra::Impl::FrontTaskOptions;
 using lutra::Impl::tasks_a_chunk;
-
-/// Tasks of a tree in the order in which blocks take them.
-struct Tasks {
-  FrontLayout layout;
-  LuFrontLayout panels;
-  std::vector<int> relative;
-  List list;
-  Placement placement;
-
-  Tasks(const AssemblyTree& tree, const FrontTaskOptions& options)
-      : layout(lay_out_fronts(tree)),
-        panels(layout.fronts),
-        relative(relative_indices(layout, tree)),
-        list(layout.fronts, options),
-        placement(list, layout.children, relative, panels) {}
-  Tasks(const Tasks&) = delete;
-
-  std::size_t size() const { return list.order.size(); }
-  const Task& at(std::size_t t) const { return list.tasks[list.order[t]]; }
-  lutra::Impl::FrontTiles cut(const Task& task) const { return list.tiles_of(task.front); }
-  /// Whether a front's contribution is there before all tasks.
-  bool is_given(Ordinal f) const { return list.front(f).pivots == 0; }
-};
 
 /// Where in the order each flag is raised for good: by its last task, a sweep's by what its steps wait for.
 std::map<Flag, std::size_t> find_raised(const Tasks& tasks) {
@@ -359,107 +327,7 @@ AssemblyTree tree_of_leaves(int leaves, int root_pivots, std::mt19937& random) {
   return make_assembly_tree(make_view(from_dense<Matrix<Type>>(dense)).pattern(), {0, 0, 0, 0, 0, 0, 0});
 }
 
-/// A front over children whose contributions are given, each with some of its rows.
-AssemblyTree front_over_leaves(int pivots, int cb_rows, int leaves, std::mt19937& random) {
-  AssemblyTree tree;
-  tree.n = pivots + cb_rows;
-  tree.pivot_begin.assign(static_cast<std::size_t>(leaves) + 1, 0);
-  tree.pivot_begin.push_back(pivots);
-  tree.parent.assign(static_cast<std::size_t>(leaves), leaves);
-  tree.parent.push_back(-1);
-  tree.row_begin.push_back(0);
-  for (int f = 0; f <= leaves; ++f) {
-    for (int row = f < leaves ? 0 : pivots; row < tree.n; ++row)
-      if (f == leaves || random() % 3 > 0) tree.rows.push_back(row);
-    tree.row_begin.push_back(static_cast<std::int64_t>(tree.rows.size()));
-  }
-  return tree;
-}
-
-/// Tile of a task, or of a pair's second.
-std::vector<std::pair<int, int>> tiles_of(const Task& task) {
-  std::vector<std::pair<int, int>> tiles{{task.row, task.column}};
-  if (!task.is_single()) tiles.push_back({task.row + task.rows - 1, task.column + task.columns - 1});
-  return tiles;
-}
-
-/// Lets devices with one block each run their tasks until none can go on. A device raises the flags of its
-/// own tasks, and on the others those of tiles of L. @returns whether all tasks are complete
-bool run_divided(const std::vector<std::unique_ptr<Tasks>>& devices) {
-  std::vector<std::set<Flag>> raised(devices.size());
-  std::vector<std::size_t> next(devices.size(), 0);
-  for (std::size_t d = 0; d < devices.size(); ++d)
-    for (Ordinal f = 0; f < static_cast<Ordinal>(devices[d]->layout.fronts.size()); ++f)
-      if (devices[d]->is_given(f)) raised[d].insert({f, -1});
-  for (bool goes_on = true; goes_on;) {
-    goes_on = false;
-    for (std::size_t d = 0; d < devices.size(); ++d) {
-      const Tasks& own = *devices[d];
-      if (next[d] == own.size()) continue;
-      const Task& task = own.at(next[d]);
-      const auto cut = own.cut(task);
-      bool is_ready = true;
-      for_each_wait(task, own.list.front(task.front), own.layout.children, cut,
-                    [&](const Flag& flag) { is_ready = is_ready && raised[d].contains(flag); });
-      if (!is_ready) continue;
-      const bool passes = task.row >= task.column && task.column < cut.pivot_tiles();
-      for_each_raised(task, cut, false, [&](const Flag& flag) {
-        for (std::size_t to = 0; to < devices.size(); ++to)
-          if (to == d || passes) raised[to].insert(flag);
-      });
-      ++next[d];
-      goes_on = true;
-    }
-  }
-  for (std::size_t d = 0; d < devices.size(); ++d)
-    if (next[d] < devices[d]->size()) return false;
-  return true;
-}
-
 }  // namespace
-
-TEST_CASE("devices that divide a front run all its tasks, and none waits for good", "[numeric]") {
-  std::mt19937 random(29);
-  for (const auto& [pivots, cb_rows] : {std::pair(97, 0), {64, 90}, {200, 33}, {16, 150}}) {
-    const AssemblyTree tree = front_over_leaves(pivots, cb_rows, 3, random);
-    for (const int ranks : {2, 3, 4}) {
-      for (const int width : {8, 16, 32}) {
-        for (const int paired : {8, 1000}) {
-          INFO(pivots << " + " << cb_rows << ", blocks of " << width << " on " << ranks
-                      << " devices, pairs from " << paired << " tiles on");
-          FrontTaskOptions options{{4, 8}, 3, 40, {}};
-          options.model.min_linked_tiles = options.model.min_swept_tiles = 1000;
-          options.model.min_paired_root_tiles = paired;
-          const Tasks whole(tree, options);
-          options.model.min_linked_tiles = options.model.min_swept_tiles = 2;  // of no effect
-          std::vector<std::unique_ptr<Tasks>> devices;
-          std::map<std::pair<int, int>, std::size_t> of_tile;  // device
-          for (int r = 0; r < ranks; ++r) {
-            options.share = FrontShare{{pivots, cb_rows, ranks, width, 8}, r};
-            devices.push_back(std::make_unique<Tasks>(tree, options));
-            const Tasks& own = *devices.back();
-            for (std::size_t t = 0; t < own.size(); ++t)
-              for (const auto& tile : tiles_of(own.at(t)))
-                REQUIRE(of_tile.emplace(tile, devices.size() - 1).second);
-            // others may store in the panels before this device begins
-            for (std::size_t f = 0; f < own.layout.fronts.size(); ++f)
-              if (own.layout.fronts[f].cb_rows > 0)
-                CHECK(own.placement.contributions[f].contribution >= own.panels.entries());
-          }
-          std::vector<std::size_t> next(devices.size(), 0);
-          for (std::size_t t = 0; t < whole.size(); ++t) {  // in the order of one device
-            const auto tiles = tiles_of(whole.at(t));
-            const auto found = of_tile.find(tiles.front());
-            REQUIRE(found != of_tile.end());
-            const std::size_t d = found->second;
-            REQUIRE(tiles_of(devices[d]->at(next[d]++)) == tiles);
-          }
-          CHECK(run_divided(devices));
-        }
-      }
-    }
-  }
-}
 
 TEST_CASE("tasks of fronts wait only for earlier tasks and write nothing that others read", "[numeric]") {
   std::mt19937 random(23);
