@@ -163,8 +163,10 @@ TEMPLATE_LIST_TEST_CASE("batch: scaled entries that overflow stay within their s
   (void)batch.solve(B.view(), good.view());
   const auto statuses = batch.report().statuses;
   good.to_host();
-  for (auto p = pattern.row_map[7]; p < pattern.row_map[8]; ++p)
-    values(static_cast<std::size_t>(p), 0, 1) *= as_scalar<Scalar>(1 / tiny * 0x1p90);
+  for (auto p = pattern.row_map[7]; p < pattern.row_map[8]; ++p) {
+    values(static_cast<std::size_t>(p), 0, 1) *= as_scalar<Scalar>(1 / tiny);
+    values(static_cast<std::size_t>(p), 0, 1) *= as_scalar<Scalar>(0x1p90);
+  }
   values.to_device();
   (void)batch.factorize(values.matrix());
   CHECK(std::ranges::find(batch.report().alone, 1) != batch.report().alone.end());
