@@ -25,8 +25,8 @@ class BatchGroups {
   virtual std::size_t bytes() const = 0;            ///< held
   /// Leaves this many bytes to others where a solve could take all.
   virtual void keep_free(std::size_t /*bytes*/) {}
-  /// Makes room for `groups` groups, unless there is as much.
-  /// @throws OutOfMemoryError; there is then room for none
+  /// Allocates memory for `groups` groups, unless that much is held.
+  /// @throws OutOfMemoryError, after which none is held
   virtual void reserve(std::size_t groups) = 0;
   virtual void load(const Values& values, std::span<const std::int64_t> systems) = 0;
   /// Factorizes what was loaded. @param found [slots]

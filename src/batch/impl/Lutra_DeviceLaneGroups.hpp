@@ -111,7 +111,7 @@ class DeviceLaneGroups {
     reserve_work(slots, B.extent(1), options.probe);
     MemoryReservation scratch(m_budget);
     const auto of = upload_systems(scratch, systems);
-    // A probe shares the levels with right-hand sides where there is room for it.
+    // If memory allows, one pass over the levels solves for a probe and right-hand sides.
     const bool is_beside = op == Transposition::none && m_columns > 1;
     if (options.probe && !is_beside) {
       activate(used, 1);

@@ -28,8 +28,8 @@ struct SlotSolveOptions {
   double tolerance = 0;          ///< largest that is accepted
   double max_amplification = 0;  ///< larger solutions are suspicious
   int max_steps = 0;
-  /// Whether one more solve looks for singular matrices, of which X may be small (LaneProbe). Systems with an
-  /// amplification above the maximum fail.
+  /// Whether one more solve (LaneProbe) looks for singular matrices, whose X may be small. A system with an
+  /// amplification above the maximum fails.
   bool probe = false;
   /// Whether a probe judges these factors. Solutions may then be large, as they are where rows and columns
   /// differ much in scale.

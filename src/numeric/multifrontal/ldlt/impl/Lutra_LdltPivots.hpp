@@ -112,7 +112,7 @@ KOKKOS_FUNCTION bool is_definite_pair(Real d1, Real d2, Real o) {
   if (is_in_range(Kokkos::abs(d1 * d2)) && is_in_range(o * o))
     return difference_of_products(d1, d2, o, o) > Real(0);
   if ((d1 > Real(0)) != (d2 > Real(0)) || d1 == Real(0) || d2 == Real(0)) return false;
-  // √|d1|·√|d2| > |o|, of which no factor is out of range
+  // compares roots: √|d1|·√|d2| neither overflows nor underflows
   return Kokkos::sqrt(Kokkos::abs(d1)) * Kokkos::sqrt(Kokkos::abs(d2)) > Kokkos::abs(o);
 }
 
