@@ -443,7 +443,7 @@ class Numeric {
   void solve_block_again(Transposition op, RefinementOutcome& outcome);
   bool is_solved(const RefinementOutcome& outcome) const;
   void check_condition(Transposition op, std::size_t k, const RefinementOutcome& outcome);
-  double bound_of_column(Transposition op, std::size_t c, double backward_error);
+  double bound_of_column(Transposition op, std::size_t c, double backward_error, double at_least);
   void reserve_workspace(std::size_t n_rhs);
   bool gmres_fallback(Transposition op, std::size_t k, RefinementOutcome& outcome);
   void look_for_null_vector(int iterations);

@@ -264,9 +264,9 @@ void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::siz
     if (!m_guard.condition()) return;
     double bound = *m_guard.bound(error);
     if (bound >= 1) {
-      const double sharper = bound_of_column(op, std::min(worst, k - 1), error);
       // If pivots were perturbed, the factors do not reflect a condition number larger than their own.
-      if (m_report.pivots.perturbed.value_or(0) == 0) bound = sharper;
+      const bool is_perturbed = m_report.pivots.perturbed.value_or(0) > 0;
+      bound = bound_of_column(op, std::min(worst, k - 1), error, is_perturbed ? bound : 0.0);
     } else if (op != Transposition::none) {
       return;  // the estimate does not apply to op(A)
     }
@@ -278,16 +278,17 @@ void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::siz
   }
 }
 
-/// Bounds the relative error of the solution in column c of the workspace by the condition of that solution.
+/// Bounds the relative error of the solution in column c of the workspace by the condition of that solution,
+/// not below `at_least`.
 template <class Scalar, class ExecutionSpace>
 double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::size_t c,
-                                                        double backward_error) {
+                                                        double backward_error, double at_least) {
   const Impl::RunStage stage(m_budget, "condition");
   reserve_column();
   Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
   Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
   const double bound = m_guard.bound_of_solution(m_exec, operator_for(op), *m_factorization, op, scales(),
-                                                 backward_error, m_column, m_report);
+                                                 backward_error, at_least, m_column, m_report);
   throw_if_stopped();
   return bound;
 }

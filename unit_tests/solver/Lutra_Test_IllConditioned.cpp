@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,22 @@ std::vector<double> right_side(const Rows& A) {
     b.push_back(static_cast<double>(sum));
   }
   return b;
+}
+
+/// A sparse matrix of small integers whose last row is the difference of the first two, each of its entries
+/// changed by 1e-13 or less of its size.
+Rows nearly_dependent(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto integer = [&](unsigned below) { return static_cast<double>(random() % below); };
+  Rows A = square(8 + random() % 8);
+  for (std::size_t i = 0; i < A.size(); ++i)
+    for (std::size_t j = 0; j < A.size(); ++j)
+      if (i == j || random() % 3 == 0) A[i][j] = integer(17) - 8;
+  for (std::size_t j = 0; j < A.size(); ++j) {
+    A.back()[j] = A[0][j] - A[1][j];
+    A.back()[j] += 1e-13 * (integer(201) - 100) / 100 * A[0][j];
+  }
+  return A;
 }
 
 using Lu = SparseLU<double, Kokkos::DefaultHostExecutionSpace>;
@@ -178,6 +195,24 @@ TEST_CASE("small pivots are kept for one factorization only", "[solver][singular
     CHECK(factorize(well) == Status::success);
     CHECK(lu.report().pivots.perturbed == 0);
   }
+}
+
+TEST_CASE("a singular status names rows and columns also where only the bound of the error gave it",
+          "[solver][singular]") {
+  int refused = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    INFO("seed " << seed);
+    Lu lu;
+    const Matrix A = sparse(nearly_dependent(seed));
+    if (lu.analyze(A) != Status::success || lu.factorize(A) != Status::success) continue;
+    const std::vector<double> b = right_side(nearly_dependent(seed));
+    std::vector<double> x(b.size());
+    if (lu.solve_host(b, x) != Status::numerically_singular) continue;
+    ++refused;
+    CHECK_FALSE(lu.report().singular_rows.empty());
+    CHECK_FALSE(lu.report().singular_columns.empty());
+  }
+  CHECK(refused > 0);
 }
 
 TEST_CASE("an eigenvalue of 1e-13 is counted by its sign", "[solver][singular]") {

@@ -88,15 +88,17 @@ class ConditionGuard {
 
   /// Computes a sharper bound from the condition of one solution. If the bound is 1 or more, writes the row
   /// and column of the least accurate entry to the report.
-  /// @param A    operator op(A)
-  /// @param work one column with b in B and x in X; overwritten
+  /// @param A        operator op(A)
+  /// @param at_least lower limit of the bound, where the factors do not permit a sharper one
+  /// @param work     one column with b in B and x in X; overwritten
   double bound_of_solution(const ExecutionSpace& exec, const Operator& A, Factors& F, Transposition op,
-                           const Scales<Scalar, Memory>& scales, double backward, const Workspace& work,
-                           Report& report) const {
+                           const Scales<Scalar, Memory>& scales, double backward, double at_least,
+                           const Workspace& work, Report& report) const {
     const StageTimer timer(exec, true);
     const ConditionEstimate estimate = estimate_condition_of_solution(exec, A, F, op, scales, work);
     note(report, estimate.solves, timer.seconds());
-    const double bound = finite_or_infinity(estimate.condition * std::max(backward, epsilon / 2));
+    const double bound =
+        std::max(at_least, finite_or_infinity(estimate.condition * std::max(backward, epsilon / 2)));
     if (bound >= 1) {
       const auto& scale = op == Transposition::none ? scales.col : scales.row;
       name_null_vector(exec, F, scale, work.X, report);
