@@ -4,7 +4,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
+#include <filesystem>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "Lutra_TestProgram.hpp"
 
@@ -73,6 +76,36 @@ TEST_CASE("Ctrl-C ends a solver with status 5 and a whole report", "[cli][cancel
   CHECK(report["status"] == "cancelled");
   CHECK(report["matrix"]["rows"] == 1600);
   CHECK_FALSE(program.exists("x.mtx"));
+}
+
+TEST_CASE("Ctrl-C ends info, order and predict with status 5 and a whole report", "[cli][cancel]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson3d --size 36 a.mtx").status == 0);
+  for (const std::string call : {"info", "order", "predict"}) {
+    INFO(call);
+    std::vector<std::string> arguments = {call, "a.mtx", "--json=r.json"};
+    if (call == "order") arguments.insert(arguments.end(), {"--out", "p"});
+    // A signal before the analysis ends the program without a report, one after it comes too late.
+    bool is_reported = false;
+    for (int tenths = 1; !is_reported && tenths <= 60; tenths += (tenths + 7) / 8) {
+      std::filesystem::remove(program.path("r.json"));
+      std::filesystem::remove(program.path("p"));
+      const ::pid_t child = program.start(arguments);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100 * tenths));
+      ::kill(child, SIGINT);
+      const int status = program.wait(child);
+      CHECK((status == 5 || status == 0 || status == 128 + SIGINT));  // the last: not started yet
+      if (status == 0) CHECK(program.exists("r.json"));
+      if (status != 5) continue;
+      CHECK_FALSE(program.exists("p"));
+      if (!program.exists("r.json")) continue;
+      is_reported = true;
+      const auto report = nlohmann::json::parse(program.read("r.json"));
+      CHECK(report["status"] == "cancelled");
+      CHECK(report["matrix"]["rows"] == 36 * 36 * 36);
+    }
+    CHECK(is_reported);
+  }
 }
 
 }  // namespace
