@@ -4,15 +4,17 @@
 Each line or transformer of a network of pandapower is taken out in turn. A Newton step of all outages that have not
 converged is one batch: an outage only changes values, and where it removes an entry it leaves an explicit zero.
 Outages that cut off a part of the network are masked from the start, and those whose systems turn out to be singular,
-by their status, from then on. The same flows are computed one by one, and some of them by pandapower, and compared.
+by their status, from then on. The same flows are computed one by one, some of them by pandapower, and all of them by
+lightsim2grid if it is installed, and compared.
 
-    pip install pandapower ./python
+    pip install pandapower lightsim2grid ./python
     python python/examples/contingency.py --case case1354pegase
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
 import warnings
@@ -28,6 +30,7 @@ from scipy.sparse.csgraph import connected_components
 import lutra
 
 TOLERANCE = 1e-10  # of the power mismatch, per unit
+LIGHTSIM_TOLERANCE = 1e-9  # rounding does not let lightsim2grid reach 2e-10 in networks of thousands of buses
 
 
 class Grid(NamedTuple):
@@ -125,16 +128,26 @@ def read_grid(net: Any) -> Grid:
     return Grid(Y, inside["Sbus"], inside["V"], inside["pv"], inside["pq"], outages)
 
 
+class Flows(NamedTuple):
+    """Power flows of all outages."""
+
+    V: np.ndarray  # [outages × buses]
+    systems: int  # linear systems solved
+    seconds: float  # in them
+    whole: float  # seconds of everything
+
+
 def all_at_once(
     grid: Grid, jacobian: Jacobian, Y: np.ndarray, cut: np.ndarray, iterations: int
-) -> tuple[np.ndarray, list[str], float]:
-    """Voltages [outages × buses], the status of each outage, and the seconds of the linear systems."""
+) -> tuple[Flows, list[str]]:
+    """The flows, and the status of each outage."""
+    start = time.perf_counter()
     V = np.tile(grid.start, (len(Y), 1))
     state = np.full(len(Y), "no convergence", dtype=object)
     state[cut] = "cut off"
     active = ~cut
     batch: lutra.BatchedLU | None = None
-    seconds = 0.0
+    systems, seconds = 0, 0.0
     for _ in range(iterations):
         current = jacobian.currents(Y, V)
         F = jacobian.mismatch(grid.power, V, current)
@@ -153,22 +166,22 @@ def all_at_once(
             batch.refactor(values, mask=active)
         change = batch.solve(F)
         seconds += time.perf_counter() - begin
+        systems += int(active.sum())
         failed = active & np.isnan(change[:, 0])
         state[failed] = [batch.statuses[k].replace("_", " ") for k in np.flatnonzero(failed)]
         active &= ~failed
         V[active] = jacobian.corrected(V[active], change[active])
-    return V, state.tolist(), seconds
+    return Flows(V, systems, seconds, time.perf_counter() - start), state.tolist()
 
 
-def one_by_one(
-    grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int, state: list[str]
-) -> tuple[np.ndarray, float]:
+def one_by_one(grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int, converged: np.ndarray) -> Flows:
     """The same for outages that have converged, with `refactor` and `solve` of one matrix at a time."""
+    start = time.perf_counter()
     V = np.tile(grid.start, (len(Y), 1))
     A = jacobian.pattern.copy()
     lu: lutra.LU | None = None
-    seconds = 0.0
-    for k in np.flatnonzero(np.array(state) == "converged"):
+    systems, seconds = 0, 0.0
+    for k in np.flatnonzero(converged):
         for _ in range(iterations):
             own, admittances = V[k : k + 1], Y[k : k + 1]
             current = jacobian.currents(admittances, own)
@@ -183,8 +196,9 @@ def one_by_one(
                 lu.refactor(A)
             change = lu.solve(F[0])
             seconds += time.perf_counter() - begin
+            systems += 1
             V[k] = jacobian.corrected(own, change[None])[0]
-    return V, seconds
+    return Flows(V, systems, seconds, time.perf_counter() - start)
 
 
 def islands(grid: Grid, Y: np.ndarray) -> np.ndarray:
@@ -198,27 +212,61 @@ def islands(grid: Grid, Y: np.ndarray) -> np.ndarray:
 
 
 class Stopwatch:
-    """A solver of linear systems whose seconds are counted."""
+    """A solver of linear systems whose calls and seconds are counted."""
 
     def __init__(self, solver: Any) -> None:
-        self.solver, self.seconds = solver, 0.0
+        self.solver, self.calls, self.seconds = solver, 0, 0.0
 
     def __call__(self, A: Any, b: np.ndarray, **options: Any) -> np.ndarray:
         begin = time.perf_counter()
         x = self.solver(A, b, **options)
         self.seconds += time.perf_counter() - begin
+        self.calls += 1
         return x
 
 
-def by_pandapower(net: Any, grid: Grid, outage: int) -> np.ndarray:
-    """Voltages [buses of the grid] that pandapower finds."""
-    table, index = grid.outages[outage][:2]
-    net[table].loc[index, "in_service"] = False
-    try:
-        pandapower.runpp(net, init="dc", numba=False, tolerance_mva=1e-9, max_iteration=20)
-        return np.array(net._ppc["internal"]["V"])
-    finally:
-        net[table].loc[index, "in_service"] = True
+def by_pandapower(net: Any, grid: Grid, outages: np.ndarray) -> Flows:
+    """Some outages, with pandapower's own linear solver."""
+    solver = newtonpf.spsolve
+    watch = newtonpf.spsolve = Stopwatch(solver)
+    start = time.perf_counter()
+    V = []
+    for outage in outages:
+        table, index = grid.outages[outage][:2]
+        net[table].loc[index, "in_service"] = False
+        try:
+            pandapower.runpp(net, init="dc", numba=False, tolerance_mva=1e-9, max_iteration=20)
+            V.append(net._ppc["internal"]["V"])
+        finally:
+            net[table].loc[index, "in_service"] = True
+    newtonpf.spsolve = solver
+    return Flows(np.array(V), watch.calls, watch.seconds, time.perf_counter() - start)
+
+
+def by_lightsim(net: Any, grid: Grid, count: int, iterations: int) -> Flows:
+    """The first outages; voltages are zero where buses are cut off."""
+    from lightsim2grid.contingencyAnalysis import AlgorithmType, ContingencyAnalysisCPP
+    from lightsim2grid.network import init_from_pandapower
+
+    first_of = {"line": 0, "trafo": len(net.line)}
+    chosen = [first_of[table] + net[table].index.get_loc(index) for table, index, _, _ in grid.outages[:count]]
+    to_internal = net._pd2ppc_lookups["bus"][net.bus.index]
+    analysis = ContingencyAnalysisCPP(init_from_pandapower(net, pp_orig_file="pandapower_v3"))
+    analysis.change_algorithm(AlgorithmType.NR_KLU)
+    analysis.add_multiple_n1(chosen)
+    start = time.perf_counter()
+    analysis.compute(grid.start[to_internal].astype(complex), iterations, LIGHTSIM_TOLERANCE)
+    whole = time.perf_counter() - start
+    V = np.empty((count, len(grid.start)), dtype=complex)
+    V[:, to_internal] = analysis.get_voltages()
+    return Flows(V, int(np.sum(analysis.get_row_nb_iter())), analysis.solver_time(), whole)
+
+
+def tell(name: str, flows: Flows, outages: int, difference: float | None) -> None:
+    """A line of the table."""
+    text = "" if difference is None else f"{difference:.1e}"
+    per_system = 1e3 * flows.seconds / max(1, flows.systems)
+    print(f"{name:24} {outages:8} {flows.systems:8} {per_system:10.3f} {1e3 * flows.whole / outages:10.2f} {text:>12}")
 
 
 def main() -> int:
@@ -239,31 +287,37 @@ def main() -> int:
         np.add.at(Y[k], where, change)
     Y[np.abs(Y) < 1e-13 * np.abs(grid.Y.data).max()] = 0  # what the outage removes
     cut = islands(grid, Y)
-    batched, state, batch_seconds = all_at_once(grid, jacobian, Y, cut, options.iterations)
-    single, single_seconds = one_by_one(grid, jacobian, Y, options.iterations, state)
+    batched, state = all_at_once(grid, jacobian, Y, cut, options.iterations)
     converged = np.array(state) == "converged"
     singular = np.array(["singular" in text for text in state])
+    count = int(converged.sum())
     print(
         f"{options.case}: {grid.Y.shape[0]} buses, systems of {jacobian.pattern.shape[0]} rows, {len(outages)} outages"
     )
-    print(f"converged {converged.sum()}, cut off buses {cut.sum()}, singular {singular.sum()},", end=" ")
-    print(f"no convergence {len(outages) - converged.sum() - cut.sum() - singular.sum()}")
-    difference = np.abs(batched - single)[converged].max()
-    print(f"linear systems: one by one {single_seconds:.3f} s, as batches {batch_seconds:.3f} s;", end=" ")
-    print(f"largest difference of a voltage {difference:.1e}")
-    known = 0.0
-    checked = np.flatnonzero(converged)[:: max(1, len(outages) // max(1, options.check))]
-    watch = newtonpf.spsolve = Stopwatch(newtonpf.spsolve)
-    begin = time.perf_counter()
-    for k in checked:
-        known = max(known, np.abs(by_pandapower(net, grid, k) - batched[k]).max())
-    whole = time.perf_counter() - begin
-    print(f"pandapower, {len(checked)} outages: largest difference of a voltage {known:.1e};", end=" ")
-    theirs, in_all = 1e3 * watch.seconds / len(checked), 1e3 * whole / len(checked)
-    as_batch, single_ms = 1e3 * batch_seconds / converged.sum(), 1e3 * single_seconds / converged.sum()
-    print(f"milliseconds an outage in linear systems: pandapower {theirs:.2f} (of {in_all:.1f} in all),", end=" ")
-    print(f"one by one {single_ms:.2f}, as batches {as_batch:.2f}")
-    return int(difference > 1e-10 or known > 1e-10)
+    print(f"converged {count}, cut off buses {cut.sum()}, singular {singular.sum()},", end=" ")
+    print(f"no convergence {len(outages) - count - cut.sum() - singular.sum()}")
+
+    print(f"{'':24} {'outages':>8} {'systems':>8} {'ms/system':>10} {'ms/outage':>10} {'difference':>12}")
+    tell("batches", batched, count, None)
+    differences = []
+
+    def compare(name: str, flows: Flows, of: np.ndarray) -> None:
+        differences.append(float(np.abs(flows.V - batched.V[of]).max()))
+        tell(name, flows, len(of), differences[-1])
+
+    single = one_by_one(grid, jacobian, Y, options.iterations, converged)
+    found = np.flatnonzero(converged)
+    compare("one by one", single._replace(V=single.V[found]), found)
+    if importlib.util.find_spec("lightsim2grid"):
+        theirs = by_lightsim(net, grid, len(outages), options.iterations)
+        others = np.flatnonzero((theirs.V == 0).all(axis=1) != cut)
+        if len(others):
+            print(f"lightsim2grid cuts off other buses: {others}")
+        compare("lightsim2grid, KLU", theirs._replace(V=theirs.V[found]), found)
+    some = found[:: max(1, len(outages) // max(1, options.check))]
+    compare("pandapower, SciPy", by_pandapower(net, grid, some), some)
+    print(f"largest difference of a voltage {max(differences):.1e}")
+    return int(max(differences) > 1e-10)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,9 @@ void bind_batches(nb::module_& m) {
       .def_ro("systems", &BatchReport::systems)
       .def_ro("chunks", &BatchReport::chunks)
       .def_ro("group_size", &BatchReport::group_size)
+      .def_prop_ro(
+          "engine", [](const BatchReport& r) { return std::string(name_of(r.engine)); },
+          "\"simplicial\": the systems have lanes; \"multifrontal\": a forest of fronts.")
       .def_ro("bytes", &BatchReport::bytes)
       .def_ro("factorize_seconds", &BatchReport::factorize_seconds)
       .def_ro("solve_seconds", &BatchReport::solve_seconds)
