@@ -210,9 +210,10 @@ class Jax(unittest.TestCase):
                 return jax.lax.scan(step, jnp.zeros_like(b), jnp.arange(1000.0))[0]
 
             values = jnp.asarray(np.broadcast_to(A.data, (*shape, A.nnz)))
+            other = 2 * values
             loop(values).block_until_ready()
             start, before = resident_bytes(), self.factorizations(pattern)
-            loop(2 * values).block_until_ready()
+            loop(other).block_until_ready()
             self.assertEqual(self.factorizations(pattern) - before, 1000)
             self.assertLess(resident_bytes() - start, 2**20)
 
