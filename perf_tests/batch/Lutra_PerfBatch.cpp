@@ -2,7 +2,8 @@
 // Batches: refactorization and refined solve of K systems with one pattern, by Lutra's batch, by Lutra one by
 // one, and by each peer in a loop, with factors of its own for each system. LUTRA_PERF_SYSTEMS lists K, by
 // default 1,16,128; LUTRA_PERF_ENGINES lists engines of Lutra's batch, by default auto: simplicial means
-// lanes, multifrontal fronts.
+// lanes, multifrontal fronts. LUTRA_PERF_KRYLOV lists Krylov methods, by default none, such as
+// cg:ilu,gmres:none, which then run instead, over the batch and in turn.
 #include "Lutra_PerfBatch.hpp"
 
 #include <cstdlib>
@@ -31,13 +32,7 @@ std::vector<double> BatchProblem::right_side(std::size_t k) const {
   return {begin, begin + static_cast<std::ptrdiff_t>(n)};
 }
 
-namespace {
-
-using Lu = BatchedLU<double, ExecutionSpace>;
-
-/// A View of [rows × K] numbers, interleaved.
-Kokkos::View<double**, Kokkos::LayoutStride, MemorySpace> interleaved(std::size_t rows, std::size_t K,
-                                                                      const std::vector<double>& systems) {
+Interleaved interleaved(std::size_t rows, std::size_t K, const std::vector<double>& systems) {
   std::vector<double> mixed(systems.size());
   for (std::size_t k = 0; k < K; ++k)
     for (std::size_t p = 0; p < rows; ++p) mixed[p * K + k] = systems[k * rows + p];
@@ -46,6 +41,18 @@ Kokkos::View<double**, Kokkos::LayoutStride, MemorySpace> interleaved(std::size_
   Kokkos::deep_copy(Kokkos::View<double*, MemorySpace>(all.data(), rows * K), copy);
   return all;
 }
+
+std::vector<double> one_after_another(const InterleavedBlock& X, std::size_t n, std::size_t K) {
+  const auto mixed = to_host(Kokkos::View<const double*, MemorySpace>(X.data(), n * K));
+  std::vector<double> result(mixed.size());
+  for (std::size_t k = 0; k < K; ++k)
+    for (std::size_t i = 0; i < n; ++i) result[k * n + i] = mixed[i * K + k];
+  return result;
+}
+
+namespace {
+
+using Lu = BatchedLU<double, ExecutionSpace>;
 
 /// Lutra's batch, with interleaved values.
 class LutraBatch final : public BatchSolver {
@@ -67,13 +74,7 @@ class LutraBatch final : public BatchSolver {
     const typename Lu::const_block_type B(m_B.data(), Kokkos::LayoutStride(m_n, m_K, 1, 1, m_K, 1));
     if (m_batch.solve(B, m_X) != Status::success) throw std::runtime_error("a system is not solved");
   }
-  std::vector<double> solutions() const override {
-    const auto mixed = to_host(Kokkos::View<const double*, MemorySpace>(m_X.data(), m_n * m_K));
-    std::vector<double> result(mixed.size());
-    for (std::size_t k = 0; k < m_K; ++k)
-      for (std::size_t i = 0; i < m_n; ++i) result[k * m_n + i] = mixed[i * m_K + k];
-    return result;
-  }
+  std::vector<double> solutions() const override { return one_after_another(m_X, m_n, m_K); }
   std::string label() const override {
     const BatchReport& report = m_batch.report();
     return std::string(name_of(report.engine)) + ", " + std::to_string(report.alone.size()) + " alone, " +
@@ -82,8 +83,8 @@ class LutraBatch final : public BatchSolver {
 
  private:
   std::size_t m_n, m_K;
-  Kokkos::View<const double**, Kokkos::LayoutStride, MemorySpace> m_values, m_B;
-  Kokkos::View<double***, Kokkos::LayoutRight, MemorySpace> m_X;
+  Interleaved m_values, m_B;
+  InterleavedBlock m_X;
   DeviceMatrix<double> m_A;
   Lu m_batch;
 };
@@ -157,8 +158,6 @@ class PeerLoop final : public BatchSolver {
   std::vector<std::unique_ptr<Peer>> m_peers;
 };
 
-using MakeBatch = std::function<std::unique_ptr<BatchSolver>(const BatchProblem&)>;
-
 /// Errors of the worst system of some.
 Errors worst_errors(const BatchProblem& problem, const std::vector<double>& X) {
   constexpr std::size_t checked = 16;
@@ -175,8 +174,8 @@ Errors worst_errors(const BatchProblem& problem, const std::vector<double>& X) {
   return worst;
 }
 
-Measurement measure_batch(const PerfRun& run, const BatchProblem& problem, const MakeBatch& make,
-                          bool solves) {
+Measurement measure_batch(const PerfRun& run, const BatchProblem& problem, const MakeBatch& make, bool solves,
+                          double max_error = tolerance) {
   const auto solver = make(problem);
   solver->factorize();
   auto samples = measure(run.samples, [&] { solves ? solver->solve() : solver->factorize(); });
@@ -185,7 +184,7 @@ Measurement measure_batch(const PerfRun& run, const BatchProblem& problem, const
   result.label = solver->label();
   result.counters["systems"] = static_cast<double>(problem.systems);
   result.counters["us_per_system"] = 1e6 * result.samples.median() / static_cast<double>(problem.systems);
-  result.check_errors(worst_errors(problem, solver->solutions()));
+  result.check_errors(worst_errors(problem, solver->solutions()), max_error);
   return result;
 }
 
@@ -221,6 +220,19 @@ LuOptions options_with(const std::string& engine) {
   return options;
 }
 
+void register_krylov(const PerfRun& run, const std::string& name, const HostMatrix<double>& matrix) {
+  constexpr double max_error = 1e-6;  // of a row; the methods end by a norm
+  for (const std::string& number : words_of("LUTRA_PERF_SYSTEMS", "1,16,128")) {
+    const auto problem = std::make_shared<const BatchProblem>(krylov_problem(matrix, std::stoul(number)));
+    for (const KrylovKind& kind : krylov_kinds(words_of("LUTRA_PERF_KRYLOV", "")))
+      for (const bool solves : {false, true})
+        add_benchmark(name, (solves ? "krylov-" : "krylov-factorize-") + number, kind.name,
+                      [&run, problem, kind, solves] {
+                        return measure_batch(run, *problem, kind.make, solves, max_error);
+                      });
+  }
+}
+
 void register_batches(const PerfRun& run, const std::string& name, const HostMatrix<double>& matrix) {
   for (const std::string& number : words_of("LUTRA_PERF_SYSTEMS", "1,16,128")) {
     const std::size_t K = std::stoul(number);
@@ -250,8 +262,13 @@ void register_batches(const PerfRun& run, const std::string& name, const HostMat
 
 void register_benchmarks(const PerfRun& run) {
   for (const PerfMatrix& matrix : run.matrices)
-    if (const auto* const values = std::get_if<HostMatrix<double>>(&matrix.values))
-      register_batches(run, matrix.name, *values);
+    if (const auto* const values = std::get_if<HostMatrix<double>>(&matrix.values)) {
+      if (words_of("LUTRA_PERF_KRYLOV", "").empty()) {
+        register_batches(run, matrix.name, *values);
+      } else {
+        register_krylov(run, matrix.name, *values);
+      }
+    }
 }
 
 }  // namespace lutra::Perf

@@ -4,15 +4,17 @@
 Each line or transformer of a network of pandapower is taken out in turn. A Newton step of all outages that have not
 converged is one batch: an outage only changes values, and where it removes an entry it leaves an explicit zero.
 Outages that cut off a part of the network are masked from the start, and those whose systems turn out to be singular,
-by their status, from then on. The same flows are computed one by one, and some of them by pandapower, and compared.
+by their status, from then on. The same flows are computed one by one, some of them by pandapower, and all of them by
+lightsim2grid if it is installed, and compared.
 
-    pip install pandapower ./python
+    pip install pandapower lightsim2grid ./python
     python python/examples/contingency.py --case case1354pegase
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
 import warnings
@@ -28,6 +30,7 @@ from scipy.sparse.csgraph import connected_components
 import lutra
 
 TOLERANCE = 1e-10  # of the power mismatch, per unit
+LIGHTSIM_TOLERANCE = 1e-9  # rounding does not let lightsim2grid reach 2e-10 in networks of thousands of buses
 
 
 class Grid(NamedTuple):
@@ -42,61 +45,72 @@ class Grid(NamedTuple):
 
 
 class Jacobian:
-    """The Jacobian of the power mismatch on one pattern: which derivative each entry is."""
+    """The Jacobian of the power mismatch on one pattern. Arrays are [buses or entries × outages]."""
 
     def __init__(self, grid: Grid) -> None:
         n = grid.Y.shape[0]
         self.rows = np.repeat(np.arange(n), np.diff(grid.Y.indptr))
-        self.columns = grid.Y.indices
+        self.columns, self.starts = grid.Y.indices, grid.Y.indptr[:-1]
         self.diagonal = np.flatnonzero(self.rows == self.columns)
         angle, magnitude = np.concatenate([grid.pv, grid.pq]), grid.pq
         self.unknowns = angle, magnitude
         at_angle, at_magnitude = np.full(n, -1), np.full(n, -1)
         at_angle[angle] = np.arange(len(angle))
         at_magnitude[magnitude] = len(angle) + np.arange(len(magnitude))
-        rows, columns, sources = [], [], []
+        rows, columns, self.used = [], [], []  # of each derivative, and the entries of Y that it has
         # Active power has the rows of angles, reactive power those of magnitudes.
-        for source, (row_of, column_of) in enumerate(
-            [(at_angle, at_angle), (at_angle, at_magnitude), (at_magnitude, at_angle), (at_magnitude, at_magnitude)]
+        for row_of, column_of in (
+            (at_angle, at_angle),  # ∂P/∂θ
+            (at_angle, at_magnitude),  # ∂P/∂V
+            (at_magnitude, at_angle),  # ∂Q/∂θ
+            (at_magnitude, at_magnitude),  # ∂Q/∂V
         ):
             row, column = row_of[self.rows], column_of[self.columns]
-            used = np.flatnonzero((row >= 0) & (column >= 0))
-            rows.append(row[used])
-            columns.append(column[used])
-            sources.append(source * len(self.rows) + used)
+            self.used.append(np.flatnonzero((row >= 0) & (column >= 0)))
+            rows.append(row[self.used[-1]])
+            columns.append(column[self.used[-1]])
         size = len(angle) + len(magnitude)
         order = np.lexsort((np.concatenate(columns), np.concatenate(rows)))
-        self.source = np.concatenate(sources)[order]  # of each entry in [∂P/∂θ, ∂P/∂V, ∂Q/∂θ, ∂Q/∂V]
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        self.places = np.split(places, np.cumsum([len(used) for used in self.used])[:-1])
         counts = np.bincount(np.concatenate(rows), minlength=size)
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         indices = np.concatenate(columns)[order].astype(np.int32)
         self.pattern = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(size, size))
 
-    def currents(self, Y: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """[outages × buses] from admittances [outages × entries] and voltages [outages × buses]."""
-        return np.add.reduceat(Y * V[:, self.columns], np.searchsorted(self.rows, np.arange(V.shape[1])), axis=1)
+    def flows(self, Y: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The power V_i conj(Y_ij V_j) of each entry, and its sums for each bus."""
+        power = V[self.rows] * np.conj(Y * V[self.columns])
+        return power, np.add.reduceat(power, self.starts, axis=0)
 
-    def values(self, Y: np.ndarray, V: np.ndarray, current: np.ndarray) -> np.ndarray:
-        """[outages × entries] of the Jacobian."""
-        unit = V / np.abs(V)
-        by_magnitude = V[:, self.rows] * np.conj(Y * unit[:, self.columns])
-        by_angle = -1j * V[:, self.rows] * np.conj(Y * V[:, self.columns])
-        by_magnitude[:, self.diagonal] += np.conj(current) * unit
-        by_angle[:, self.diagonal] += 1j * V * np.conj(current)
-        derivatives = (by_angle.real, by_magnitude.real, by_angle.imag, by_magnitude.imag)
-        return np.concatenate(derivatives, axis=1)[:, self.source]
+    def values(self, V: np.ndarray, power: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """[entries of the Jacobian × outages]"""
+        active, reactive = power.real.copy(), power.imag.copy()
+        by_angle = [reactive, -active]
+        active[self.diagonal] += sums.real
+        reactive_sums = reactive.copy()
+        reactive_sums[self.diagonal] += sums.imag
+        by_angle[0][self.diagonal] -= sums.imag
+        by_angle[1][self.diagonal] += sums.real
+        size = np.abs(V)[self.columns]
+        derivatives = (by_angle[0], active / size, by_angle[1], reactive_sums / size)
+        result = np.empty((self.pattern.nnz, V.shape[1]))
+        for derivative, used, places in zip(derivatives, self.used, self.places):
+            result[places] = derivative[used]
+        return result
 
-    def mismatch(self, power: np.ndarray, V: np.ndarray, current: np.ndarray) -> np.ndarray:
-        """[outages × unknowns]"""
+    def mismatch(self, power: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """[unknowns × outages]"""
         angle, magnitude = self.unknowns
-        missing = V * np.conj(current) - power
-        return np.concatenate([missing.real[:, angle], missing.imag[:, magnitude]], axis=1)
+        missing = sums - power[:, None]
+        return np.concatenate([missing.real[angle], missing.imag[magnitude]])
 
     def corrected(self, V: np.ndarray, change: np.ndarray) -> np.ndarray:
         angle, magnitude = self.unknowns
         theta, size = np.angle(V), np.abs(V)
-        theta[:, angle] -= change[:, : len(angle)]
-        size[:, magnitude] -= change[:, len(angle) :]
+        theta[angle] -= change[: len(angle)]
+        size[magnitude] -= change[len(angle) :]
         return size * np.exp(1j * theta)
 
 
@@ -125,72 +139,83 @@ def read_grid(net: Any) -> Grid:
     return Grid(Y, inside["Sbus"], inside["V"], inside["pv"], inside["pq"], outages)
 
 
+class Flows(NamedTuple):
+    """Power flows of all outages."""
+
+    V: np.ndarray  # [outages × buses]
+    systems: int  # linear systems solved
+    seconds: float  # of processor time in them; NaN: not known
+    whole: float  # of everything
+
+
 def all_at_once(
     grid: Grid, jacobian: Jacobian, Y: np.ndarray, cut: np.ndarray, iterations: int
-) -> tuple[np.ndarray, list[str], float]:
-    """Voltages [outages × buses], the status of each outage, and the seconds of the linear systems."""
-    V = np.tile(grid.start, (len(Y), 1))
-    state = np.full(len(Y), "no convergence", dtype=object)
+) -> tuple[Flows, list[str]]:
+    """The flows, and the status of each outage. Systems are interleaved, as the library computes them."""
+    start = time.process_time()
+    V = np.tile(grid.start[:, None], len(cut))
+    state = np.full(len(cut), "no convergence", dtype=object)
     state[cut] = "cut off"
     active = ~cut
     batch: lutra.BatchedLU | None = None
-    seconds = 0.0
+    systems, seconds = 0, 0.0
     for _ in range(iterations):
-        current = jacobian.currents(Y, V)
-        F = jacobian.mismatch(grid.power, V, current)
-        done = active & (np.abs(F).max(axis=1) < TOLERANCE)
+        power, sums = jacobian.flows(Y, V)
+        F = jacobian.mismatch(grid.power, sums)
+        done = active & (np.abs(F).max(axis=0) < TOLERANCE)
         state[done] = "converged"
         active &= ~done
         if not active.any():
             break
-        values = jacobian.values(Y, V, current)
-        begin = time.perf_counter()
+        values = jacobian.values(V, power, sums)
+        begin = time.process_time()
         if batch is None:
             A = jacobian.pattern.copy()
-            A.data = values[0]
-            batch = lutra.BatchedLU(A, values, mask=active, on_failure="ignore")
+            A.data = values[:, 0].copy()
+            batch = lutra.BatchedLU(A, values.T, mask=active, on_failure="ignore")
         else:
-            batch.refactor(values, mask=active)
-        change = batch.solve(F)
-        seconds += time.perf_counter() - begin
-        failed = active & np.isnan(change[:, 0])
+            batch.refactor(values.T, mask=active)
+        change = batch.solve(F.T).T
+        seconds += time.process_time() - begin
+        systems += int(active.sum())
+        failed = active & np.isnan(change[0])
         state[failed] = [batch.statuses[k].replace("_", " ") for k in np.flatnonzero(failed)]
         active &= ~failed
-        V[active] = jacobian.corrected(V[active], change[active])
-    return V, state.tolist(), seconds
+        V[:, active] = jacobian.corrected(V[:, active], change[:, active])
+    return Flows(V.T, systems, seconds, time.process_time() - start), state.tolist()
 
 
-def one_by_one(
-    grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int, state: list[str]
-) -> tuple[np.ndarray, float]:
+def one_by_one(grid: Grid, jacobian: Jacobian, Y: np.ndarray, iterations: int, converged: np.ndarray) -> Flows:
     """The same for outages that have converged, with `refactor` and `solve` of one matrix at a time."""
-    V = np.tile(grid.start, (len(Y), 1))
+    start = time.process_time()
+    V = np.tile(grid.start[:, None], len(converged))
     A = jacobian.pattern.copy()
     lu: lutra.LU | None = None
-    seconds = 0.0
-    for k in np.flatnonzero(np.array(state) == "converged"):
+    systems, seconds = 0, 0.0
+    for k in np.flatnonzero(converged):
+        own = V[:, k : k + 1]  # a view
         for _ in range(iterations):
-            own, admittances = V[k : k + 1], Y[k : k + 1]
-            current = jacobian.currents(admittances, own)
-            F = jacobian.mismatch(grid.power, own, current)
+            power, sums = jacobian.flows(Y[:, k : k + 1], own)
+            F = jacobian.mismatch(grid.power, sums)
             if np.abs(F).max() < TOLERANCE:
                 break
-            A.data = jacobian.values(admittances, own, current)[0]
-            begin = time.perf_counter()
+            A.data = jacobian.values(own, power, sums)[:, 0]
+            begin = time.process_time()
             if lu is None:
                 lu = lutra.splu(A)
             else:
                 lu.refactor(A)
-            change = lu.solve(F[0])
-            seconds += time.perf_counter() - begin
-            V[k] = jacobian.corrected(own, change[None])[0]
-    return V, seconds
+            change = lu.solve(F[:, 0])
+            seconds += time.process_time() - begin
+            systems += 1
+            own[:] = jacobian.corrected(own, change[:, None])
+    return Flows(V.T, systems, seconds, time.process_time() - start)
 
 
 def islands(grid: Grid, Y: np.ndarray) -> np.ndarray:
     """Whether an outage cuts off buses, by its graph alone."""
-    found = np.zeros(len(Y), dtype=bool)
-    for k, row in enumerate(Y):
+    found = np.zeros(Y.shape[1], dtype=bool)
+    for k, row in enumerate(Y.T):
         graph = sp.csr_matrix((np.abs(row), grid.Y.indices, grid.Y.indptr), shape=grid.Y.shape, copy=True)
         graph.eliminate_zeros()
         found[k] = connected_components(graph, directed=False)[0] > 1
@@ -198,27 +223,61 @@ def islands(grid: Grid, Y: np.ndarray) -> np.ndarray:
 
 
 class Stopwatch:
-    """A solver of linear systems whose seconds are counted."""
+    """A solver of linear systems whose calls and seconds are counted."""
 
     def __init__(self, solver: Any) -> None:
-        self.solver, self.seconds = solver, 0.0
+        self.solver, self.calls, self.seconds = solver, 0, 0.0
 
     def __call__(self, A: Any, b: np.ndarray, **options: Any) -> np.ndarray:
-        begin = time.perf_counter()
+        begin = time.process_time()
         x = self.solver(A, b, **options)
-        self.seconds += time.perf_counter() - begin
+        self.seconds += time.process_time() - begin
+        self.calls += 1
         return x
 
 
-def by_pandapower(net: Any, grid: Grid, outage: int) -> np.ndarray:
-    """Voltages [buses of the grid] that pandapower finds."""
-    table, index = grid.outages[outage][:2]
-    net[table].loc[index, "in_service"] = False
-    try:
-        pandapower.runpp(net, init="dc", numba=False, tolerance_mva=1e-9, max_iteration=20)
-        return np.array(net._ppc["internal"]["V"])
-    finally:
-        net[table].loc[index, "in_service"] = True
+def by_pandapower(net: Any, grid: Grid, outages: np.ndarray) -> Flows:
+    """Some outages, with pandapower's own linear solver."""
+    solver = newtonpf.spsolve
+    watch = newtonpf.spsolve = Stopwatch(solver)
+    start = time.process_time()
+    V = []
+    for outage in outages:
+        table, index = grid.outages[outage][:2]
+        net[table].loc[index, "in_service"] = False
+        try:
+            pandapower.runpp(net, init="dc", numba=False, lightsim2grid=False, tolerance_mva=1e-9, max_iteration=20)
+            V.append(net._ppc["internal"]["V"])
+        finally:
+            net[table].loc[index, "in_service"] = True
+    newtonpf.spsolve = solver
+    return Flows(np.array(V), watch.calls, watch.seconds, time.process_time() - start)
+
+
+def by_lightsim(net: Any, grid: Grid, count: int, iterations: int) -> Flows:
+    """The first outages; voltages are zero where buses are cut off."""
+    from lightsim2grid.contingencyAnalysis import AlgorithmType, ContingencyAnalysisCPP
+    from lightsim2grid.network import init_from_pandapower
+
+    first_of = {"line": 0, "trafo": len(net.line)}
+    chosen = [first_of[table] + net[table].index.get_loc(index) for table, index, _, _ in grid.outages[:count]]
+    to_internal = net._pd2ppc_lookups["bus"][net.bus.index]
+    analysis = ContingencyAnalysisCPP(init_from_pandapower(net, pp_orig_file="pandapower_v3"))
+    analysis.change_algorithm(AlgorithmType.NR_KLU)
+    analysis.add_multiple_n1(chosen)
+    start = time.process_time()
+    analysis.compute(grid.start[to_internal].astype(complex), iterations, LIGHTSIM_TOLERANCE)
+    whole = time.process_time() - start
+    V = np.empty((count, len(grid.start)), dtype=complex)
+    V[:, to_internal] = analysis.get_voltages()
+    return Flows(V, int(np.sum(analysis.get_row_nb_iter())), float("nan"), whole)
+
+
+def tell(name: str, flows: Flows, outages: int, difference: float | None) -> None:
+    """A line of the table."""
+    text = "" if difference is None else f"{difference:.1e}"
+    per_system = 1e3 * flows.seconds / max(1, flows.systems)
+    print(f"{name:24} {outages:8} {flows.systems:8} {per_system:10.3f} {1e3 * flows.whole / outages:10.2f} {text:>12}")
 
 
 def main() -> int:
@@ -230,40 +289,46 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of pandapower
     net = getattr(pandapower.networks, options.case)()
-    pandapower.runpp(net, init="dc", numba=False, tolerance_mva=1e-9)
+    pandapower.runpp(net, init="dc", numba=False, lightsim2grid=False, tolerance_mva=1e-9)
     grid = read_grid(net)
     jacobian = Jacobian(grid)
     outages = grid.outages[: options.outages]
-    Y = np.tile(grid.Y.data, (len(outages), 1))
+    Y = np.tile(grid.Y.data[:, None], len(outages))
     for k, (_, _, where, change) in enumerate(outages):
-        np.add.at(Y[k], where, change)
+        np.add.at(Y[:, k], where, change)
     Y[np.abs(Y) < 1e-13 * np.abs(grid.Y.data).max()] = 0  # what the outage removes
     cut = islands(grid, Y)
-    batched, state, batch_seconds = all_at_once(grid, jacobian, Y, cut, options.iterations)
-    single, single_seconds = one_by_one(grid, jacobian, Y, options.iterations, state)
+    batched, state = all_at_once(grid, jacobian, Y, cut, options.iterations)
     converged = np.array(state) == "converged"
     singular = np.array(["singular" in text for text in state])
+    count = int(converged.sum())
     print(
         f"{options.case}: {grid.Y.shape[0]} buses, systems of {jacobian.pattern.shape[0]} rows, {len(outages)} outages"
     )
-    print(f"converged {converged.sum()}, cut off buses {cut.sum()}, singular {singular.sum()},", end=" ")
-    print(f"no convergence {len(outages) - converged.sum() - cut.sum() - singular.sum()}")
-    difference = np.abs(batched - single)[converged].max()
-    print(f"linear systems: one by one {single_seconds:.3f} s, as batches {batch_seconds:.3f} s;", end=" ")
-    print(f"largest difference of a voltage {difference:.1e}")
-    known = 0.0
-    checked = np.flatnonzero(converged)[:: max(1, len(outages) // max(1, options.check))]
-    watch = newtonpf.spsolve = Stopwatch(newtonpf.spsolve)
-    begin = time.perf_counter()
-    for k in checked:
-        known = max(known, np.abs(by_pandapower(net, grid, k) - batched[k]).max())
-    whole = time.perf_counter() - begin
-    print(f"pandapower, {len(checked)} outages: largest difference of a voltage {known:.1e};", end=" ")
-    theirs, in_all = 1e3 * watch.seconds / len(checked), 1e3 * whole / len(checked)
-    as_batch, single_ms = 1e3 * batch_seconds / converged.sum(), 1e3 * single_seconds / converged.sum()
-    print(f"milliseconds an outage in linear systems: pandapower {theirs:.2f} (of {in_all:.1f} in all),", end=" ")
-    print(f"one by one {single_ms:.2f}, as batches {as_batch:.2f}")
-    return int(difference > 1e-10 or known > 1e-10)
+    print(f"converged {count}, cut off buses {cut.sum()}, singular {singular.sum()},", end=" ")
+    print(f"no convergence {len(outages) - count - cut.sum() - singular.sum()}")
+
+    print(f"{'':24} {'outages':>8} {'systems':>8} {'ms/system':>10} {'ms/outage':>10} {'difference':>12}")
+    tell("batches", batched, count, None)
+    differences = []
+
+    def compare(name: str, flows: Flows, of: np.ndarray) -> None:
+        differences.append(float(np.abs(flows.V - batched.V[of]).max()))
+        tell(name, flows, len(of), differences[-1])
+
+    single = one_by_one(grid, jacobian, Y, options.iterations, converged)
+    found = np.flatnonzero(converged)
+    compare("one by one", single._replace(V=single.V[found]), found)
+    if importlib.util.find_spec("lightsim2grid"):
+        theirs = by_lightsim(net, grid, len(outages), options.iterations)
+        others = np.flatnonzero((theirs.V == 0).all(axis=1) != cut)
+        if len(others):
+            print(f"lightsim2grid cuts off other buses: {others}")
+        compare("lightsim2grid, KLU", theirs._replace(V=theirs.V[found]), found)
+    some = found[:: max(1, len(outages) // max(1, options.check))]
+    compare("pandapower, SciPy", by_pandapower(net, grid, some), some)
+    print(f"largest difference of a voltage {max(differences):.1e}")
+    return int(max(differences) > 1e-10)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def follow_profile(net: Any, steps: int, solver: Callable[..., np.ndarray]) -> t
     for step in range(steps):
         level = 1 + 0.03 * np.sin(2 * np.pi * step / steps)
         net.load.p_mw, net.load.q_mvar = level * active, level * reactive
-        pandapower.runpp(net, init="dc", numba=True)
+        pandapower.runpp(net, init="dc", numba=True, lightsim2grid=False)
         voltages.append(net.res_bus.vm_pu * np.exp(1j * np.radians(net.res_bus.va_degree)))
     net.load.p_mw, net.load.q_mvar = active, reactive
     return np.array(voltages), time.process_time() - begin, np.array(watch.seconds)

@@ -139,6 +139,20 @@ class BatchedFactors(Closing):
         status = self._batch.solve(b, x, trans)
         return [] if status in ("success", "unchecked", "not_solved") else self._judge()
 
+    def _factorize_at(self, entries: int, systems: int, values: int, owner: Any) -> None:
+        """As `refactor` for values [systems × entries] of `owner` that have been checked, by their address."""
+        status, read_again = self._batch.factorize_at(entries, systems, values)
+        self._values = owner if read_again else None
+        self._systems = systems
+        self._masked = np.empty(0, dtype=np.int64)
+        if status not in ("success", "not_solved"):
+            self._judge()
+
+    def _solve_at(self, b: int, x: int, n: int, columns: int, trans: str) -> list[int]:
+        """As `solve` for arrays [systems × n × columns], by their addresses. Systems that have no solution."""
+        status = self._batch.solve_at(b, x, n, columns, self._systems, trans)
+        return [] if status in ("success", "unchecked", "not_solved") else self._judge()
+
     def _judge(self) -> list[int]:
         """Raises or warns because of systems that have failed. Returns those without a solution."""
         report = self._batch.report

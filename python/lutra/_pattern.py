@@ -57,6 +57,9 @@ class Pattern:
         self.columns: np.ndarray = columns.astype(index)
         self.rows: np.ndarray = np.repeat(np.arange(self.n, dtype=index), np.diff(row_map))
         self.factorizations = 0  # by lutra.torch
+        self._arrays = self.row_map, self.columns  # whose addresses follow
+        addresses = [array.ctypes.data for array in self._arrays]
+        self._place = (self.n, self.entries, *addresses, index is np.int64)
         self._options = {**_METHODS[method][2], **options}
         self._idle: dict[tuple[Any, ...], list[Any]] = {}  # factors to use again, by kind
         self._lock = threading.Lock()
@@ -71,14 +74,25 @@ class Pattern:
     def factorize(self, values: Any) -> Held:
         """Factors for values [entries] or [systems × entries] that `solve`; they return here when they are freed."""
         kind = (values.ndim, values.dtype, None if isinstance(values, np.ndarray) else values.device)
+        return self._factors_of(kind, values, None)
+
+    def factorize_at(self, tensor: Any, address: int, dtype: np.dtype) -> Held:
+        """The same for contiguous numbers of a tensor on the host."""
+        return self._factors_of((tensor.dim(), dtype, None), tensor, address)
+
+    def _factors_of(self, kind: tuple[Any, ...], values: Any, address: int | None) -> Held:
         with self._lock:
             idle = self._idle.get(kind)
             factors = idle.pop() if idle else None
             self.factorizations += 1
         try:
             if factors is None:
-                factors = self._new(values)
-            elif values.ndim == 2:
+                factors = self._new(values if address is None else values.numpy(force=True))
+            elif address is not None and kind[0] == 2:
+                factors._factorize_at(self.entries, len(values), address, values)
+            elif address is not None:
+                factors._factorize_at(self._place, address)
+            elif kind[0] == 2:
                 factors.refactor(values)
             else:
                 factors._factorize(self._matrix(values))
@@ -97,8 +111,10 @@ class Pattern:
         row_map, columns = self.row_map, self.columns
         if isinstance(values, np.ndarray):
             values = np.ascontiguousarray(values)
+            if values.itemsize == 16 and values.ctypes.data % 16:  # NumPy aligns complex128 to 8 bytes
+                values = values.copy()
         elif on_device(values):
-            placed = self.placed(("indices", str(values.device)), lambda: [self.row_map, self.columns], values)
+            placed = self.placed(("indices", values.device), lambda: [self.row_map, self.columns], values)
             row_map, columns, values = (ordered(array) for array in (*placed, values.contiguous()))
         scalar = self._scalars.get(values.dtype)
         if scalar is None:
@@ -192,6 +208,23 @@ class Held:
             if self._pattern.on_failure == "raise":
                 raise
             return b * float("nan")
+
+    def solve_at(self, b: int, x: Any, trans: str) -> None:
+        """As `solve` for a contiguous tensor of numbers on the host, with the address b. x, like it, is the solution."""
+        factors, pattern = self._factors, self._pattern
+        if factors is None:
+            x.fill_(float("nan"))
+            return
+        columns = x.shape[-1] if x.dim() > self._kind[0] else 1
+        try:
+            failed = factors._solve_at(b, x.data_ptr(), pattern.n, columns, trans)
+        except ArithmeticError:
+            if pattern.on_failure == "raise":
+                raise
+            x.fill_(float("nan"))
+            return
+        if failed:
+            x[failed] = float("nan")
 
     def __del__(self) -> None:
         factors, self._factors = self._factors, None

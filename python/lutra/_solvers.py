@@ -98,6 +98,19 @@ class Factors(Closing):
         if status != "success":
             judge(status, self.report, self._solve_singular)
 
+    def _factorize_at(self, place: tuple[Any, ...], values: int) -> None:
+        """As `_factorize` of arrays that have been checked, by their addresses."""
+        self._written = None
+        status = self._solver.factorize_at(*place, values)
+        if status != "not_solved":
+            judge(status, self.report, self._solve_singular)
+
+    def _solve_at(self, b: int, x: int, n: int, columns: int, trans: str) -> None:
+        """As `solve` of arrays [n × columns] that have been checked, by their addresses."""
+        status = self._solver.solve_at(b, x, n, columns, trans)
+        if status != "success":
+            self._judge_solve(status)
+
     def as_linear_operator(self) -> scipy.sparse.linalg.LinearOperator:
         """The inverse as a LinearOperator of SciPy, for instance a preconditioner for its iterative methods.
 

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from ._pattern import Held, Pattern, as_pattern
 
 _ADJOINT = {"N": "H", "H": "N"}
+_DTYPES = {getattr(torch, name): np.dtype(name) for name in ("float32", "float64", "complex64", "complex128")}
 
 
 def solve(values: torch.Tensor, b: torch.Tensor, pattern: Any, trans: str = "N", **options: Any) -> torch.Tensor:
@@ -49,13 +51,13 @@ def solve(values: torch.Tensor, b: torch.Tensor, pattern: Any, trans: str = "N",
 def _check(values: torch.Tensor, b: torch.Tensor, pattern: Pattern) -> None:
     if values.dtype != b.dtype or values.device != b.device:
         raise TypeError(f"values are of {values.dtype} on {values.device}, but b of {b.dtype} on {b.device}")
-    of_values, found = tuple(values.shape), tuple(b.shape)
+    of_values, found = values.shape, b.shape
     if not of_values or of_values[-1] != pattern.entries:
-        raise ValueError(f"values: {of_values}, but the pattern has {pattern.entries} entries")
+        raise ValueError(f"values: {tuple(of_values)}, but the pattern has {pattern.entries} entries")
     systems = of_values[:-1]
     if found[: len(systems)] != systems or len(found) - len(systems) not in (1, 2) or found[len(systems)] != pattern.n:
         wanted = (*systems, pattern.n)
-        raise ValueError(f"b: {found}, but {wanted} or {(*wanted, 'columns')} is wanted")
+        raise ValueError(f"b: {tuple(found)}, but {wanted} or {(*wanted, 'columns')} is wanted")
 
 
 def _array(tensor: torch.Tensor) -> Any:
@@ -65,6 +67,14 @@ def _array(tensor: torch.Tensor) -> Any:
     return tensor.detach().resolve_conj().resolve_neg()
 
 
+def _address(tensor: torch.Tensor) -> int:
+    """Where the numbers of a tensor on the host are, or 0 if the library cannot read them there as they are."""
+    if not tensor.is_cpu or tensor.dtype not in _DTYPES or not tensor.is_contiguous():
+        return 0
+    address = 0 if tensor.is_conj() or tensor.is_neg() else tensor.data_ptr()
+    return 0 if address % 16 else address
+
+
 class _Solve(torch.autograd.Function):
     """x = op(A)⁻¹ b. `held` has the factors of these values, or is None."""
 
@@ -72,29 +82,35 @@ class _Solve(torch.autograd.Function):
     def forward(
         ctx: Any, values: torch.Tensor, b: torch.Tensor, pattern: Pattern, held: Held | None, trans: str
     ) -> torch.Tensor:
-        if held is None:
-            held = pattern.factorize(_array(values))
-        x = held.solve(_array(b), trans)
-        if not isinstance(x, torch.Tensor):
-            x = torch.from_numpy(x)
+        at, b_at = _address(values) if held is None else 0, _address(b)
+        if b_at and (at or held is not None):
+            x = torch.empty_like(b)
+            if held is None:
+                held = pattern.factorize_at(values, at, _DTYPES[values.dtype])
+            held.solve_at(b_at, x, trans)
+        else:
+            if held is None:
+                held = pattern.factorize(_array(values))
+            x = held.solve(_array(b), trans)
+            if not isinstance(x, torch.Tensor):
+                x = torch.from_numpy(x)
         ctx.save_for_backward(values, x)
-        ctx.pattern, ctx.held, ctx.trans = pattern, held, trans
-        ctx.is_block = b.dim() > values.dim()
+        ctx.of = pattern, held, trans, b.dim() > values.dim()
         return x
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         values, x = ctx.saved_tensors
-        pattern, held, trans = ctx.pattern, ctx.held, ctx.trans
+        pattern, held, trans, is_block = ctx.of
         if trans == "T":  # conj(A)⁻¹
             y = _Solve.apply(values, gradient.conj(), pattern, held, "N").conj()
         else:
             y = _Solve.apply(values, gradient, pattern, held, _ADJOINT[trans])
         if not ctx.needs_input_grad[0]:
             return None, y, None, None, None
-        rows, columns = pattern.placed(("entries", str(x.device)), lambda: [pattern.rows, pattern.columns], x)
-        dim = -2 if ctx.is_block else -1
+        rows, columns = pattern.placed(("entries", x.device), lambda: [pattern.rows, pattern.columns], x)
+        dim = -2 if is_block else -1
         left, right = (y, x.conj()) if trans != "H" else (x, y.conj())
         first, second = (columns, rows) if trans == "T" else (rows, columns)
         product = left.index_select(dim, first) * right.index_select(dim, second)
-        return -(product.sum(-1) if ctx.is_block else product), y, None, None, None
+        return -(product.sum(-1) if is_block else product), y, None, None, None

@@ -63,6 +63,32 @@ std::string solve(const BatchHandle& handle, const Input& B, const Output& X, co
   return std::string(to_string(handle.use([&](Batch& batch) { return batch.solve(from, to, op); })));
 }
 
+// As `factorize` and `solve` of contiguous arrays on the host, as those of Solver.
+
+/// @param values [K × nnz], the last index fastest
+/// @returns the status, and whether solves read the values again
+std::pair<std::string, bool> factorize_at(const BatchHandle& handle, std::size_t nnz, std::size_t systems,
+                                          std::uintptr_t values) {
+  const BatchArray numbers{reinterpret_cast<void*>(values), {nnz, systems, 1}, {1, nnz, 1}};
+  bool again = false;
+  const Status status = handle.use([&](Batch& batch) {
+    const Status found = batch.factorize(numbers, {});
+    again = batch.report().chunks > 1;
+    return found;
+  });
+  return {std::string(to_string(status)), again};
+}
+
+/// @param B, X [K × n × k], the last index fastest
+std::string solve_at(const BatchHandle& handle, std::uintptr_t B, std::uintptr_t X, std::size_t n,
+                     std::size_t k, std::size_t systems, const std::string& trans) {
+  const Transposition op = transposition(trans);
+  const auto at = [&](std::uintptr_t address) {
+    return BatchArray{reinterpret_cast<void*>(address), {n, k, systems}, {k, 1, n * k}};
+  };
+  return std::string(to_string(handle.use([&](Batch& batch) { return batch.solve(at(B), at(X), op); })));
+}
+
 nb::list names(const std::vector<Status>& statuses) {
   nb::list result;
   for (const Status status : statuses) {
@@ -102,6 +128,9 @@ void bind_batches(nb::module_& m) {
       .def_ro("systems", &BatchReport::systems)
       .def_ro("chunks", &BatchReport::chunks)
       .def_ro("group_size", &BatchReport::group_size)
+      .def_prop_ro(
+          "engine", [](const BatchReport& r) { return std::string(name_of(r.engine)); },
+          "\"simplicial\": the systems have lanes; \"multifrontal\": a forest of fronts.")
       .def_ro("bytes", &BatchReport::bytes)
       .def_ro("factorize_seconds", &BatchReport::factorize_seconds)
       .def_ro("solve_seconds", &BatchReport::solve_seconds)
@@ -113,6 +142,8 @@ void bind_batches(nb::module_& m) {
   bind_handle<BatchHandle>(m, "Batch", "A batch of the library on arrays of its own types.")
       .def("factorize", &factorize, "values"_a, "mask"_a = nb::none())
       .def("solve", &solve, "b"_a, "out"_a, "trans"_a = "N")
+      .def("factorize_at", &factorize_at, "nnz"_a, "systems"_a, "values"_a)
+      .def("solve_at", &solve_at, "b"_a, "out"_a, "n"_a, "k"_a, "systems"_a, "trans"_a)
       .def("failures", &failures, "with_inaccurate"_a)
       .def_prop_ro(
           "chunks",

@@ -122,6 +122,34 @@ std::string factorize(const Handle& handle, std::pair<std::int64_t, std::int64_t
   })));
 }
 
+// As `factorize` and `solve` of contiguous arrays on the host, by their addresses; the caller has checked
+// types and lengths. To convert arrays takes longer than to solve small systems.
+
+std::string factorize_at(const Handle& handle, std::int64_t n, std::int64_t nnz, std::uintptr_t indptr,
+                         std::uintptr_t indices, bool wide, std::uintptr_t data) {
+  const MatrixArrays A{n,
+                       n,
+                       nnz,
+                       reinterpret_cast<const void*>(indptr),
+                       wide,
+                       reinterpret_cast<const void*>(indices),
+                       reinterpret_cast<const void*>(data)};
+  return std::string(to_string(handle.use([&](Solver& solver) {
+    solver.factorize(A);
+    return solver.report().status;
+  })));
+}
+
+/// @param B, X [n × k], the last index fastest
+std::string solve_at(const Handle& handle, std::uintptr_t B, std::uintptr_t X, std::size_t n, std::size_t k,
+                     const std::string& trans) {
+  const Transposition op = transposition(trans);
+  return std::string(to_string(handle.use([&](Solver& solver) {
+    solver.solve({reinterpret_cast<void*>(B), n, k, k, 1}, {reinterpret_cast<void*>(X), n, k, k, 1}, op);
+    return solver.report().status;
+  })));
+}
+
 /// A Python function of (b, x, trans) on arrays as a preconditioner. Its exceptions are passed on.
 ApproximateInverse call_python(const Handle& handle, nb::callable function) {
   const nb::dlpack::dtype type = handle.scalar_dtype();
@@ -277,6 +305,8 @@ void bind_solver(nb::module_& m) {
   bind_handle<Handle>(m, "Solver", "A solver of the library on arrays of its own types.")
       .def("factorize", &factorize, "shape"_a, "indptr"_a, "indices"_a, "data"_a, "shift"_a = nb::none())
       .def("solve", &solve, "b"_a, "out"_a, "trans"_a = "N", "M"_a = nb::none())
+      .def("factorize_at", &factorize_at, "n"_a, "nnz"_a, "indptr"_a, "indices"_a, "wide"_a, "data"_a)
+      .def("solve_at", &solve_at, "b"_a, "out"_a, "n"_a, "k"_a, "trans"_a)
       .def("solve_parts", &solve_parts, "b"_a, "out"_a, "parts"_a, "trans"_a = "N")
       .def("determinant", [](const Handle& h) { return h.use([](Solver& s) { return s.determinant(); }); })
       .def("increase_quality",

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -46,3 +48,9 @@ def symmetric(n: int, dtype: str = "float64", seed: int = 1) -> sp.csr_matrix:
 
 def tolerance(dtype: str) -> float:
     return 1e-3 if np.finfo(dtype).eps > 1e-10 else 1e-9
+
+
+def resident_bytes() -> int:
+    """Memory of this process, on Linux."""
+    with open("/proc/self/statm") as text:
+        return int(text.read().split()[1]) * os.sysconf("SC_PAGESIZE")

@@ -94,6 +94,20 @@ class Solutions(unittest.TestCase):
             lu.solve(b)
         self.assertIn("closed", repr(lu))
 
+    def test_engines(self) -> None:
+        A = unsymmetric(40)
+        values, b = batch_of(A, 5), random_values((5, 40), "float64")
+        for options, engine in (
+            ({"engine": "simplicial"}, "simplicial"),
+            ({"engine": "multifrontal"}, "multifrontal"),
+            ({"pivoting": "threshold"}, "multifrontal"),
+        ):
+            with lutra.splu(A, batch=values, **options) as lu:
+                self.assertEqual(lu.report.engine, engine)
+                self.check(A, values, lu.solve(b), b)
+                self.assertEqual(lu.report.engine, engine)
+                self.assertEqual(lu.report.group_size == 1, engine == "multifrontal")
+
     def test_narrower_types_are_converted(self) -> None:
         A = unsymmetric(20)
         lu = lutra.splu(A, batch=batch_of(A, 3).astype("float32"))

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 import unittest
 from typing import Any
 
 import numpy as np
-from common import SCALARS, random_values, unsymmetric
+from common import SCALARS, random_values, resident_bytes, unsymmetric
 
 import lutra
 
@@ -25,11 +24,6 @@ if HAS_JAX:
     jax.config.update("jax_enable_x64", True)
 
 TYPES = [scalar for scalar in SCALARS if scalar in ("float64", "complex128")]
-
-
-def resident_bytes() -> int:
-    with open("/proc/self/statm") as text:
-        return int(text.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 @unittest.skipUnless(HAS_JAX, "JAX is not installed, or lutra was built without its headers")
@@ -93,6 +87,41 @@ class Jax(unittest.TestCase):
             for solve in (lambda v, b: lutra.jax.solve(v, b, pattern), lambda v, b: self.dense(pattern, v, b))
         ]
         self.assert_close(*hessians)
+
+    def test_tangents_and_cotangents_of_complex_systems(self) -> None:
+        """jvp and vjp themselves, by values and b, alone and under jit and vmap, against dense solves."""
+        if "complex128" not in TYPES:
+            self.skipTest("no complex128 in this build")
+        for shape, columns in (((), None), ((3,), None), ((3,), 2)):
+            pattern, values, b = self.problem("complex128", shape, columns=columns)
+            values_dot, b_dot, x_bar = (
+                jnp.asarray(random_values(like.shape, "complex128", seed)) for seed, like in ((5, values), (6, b), (7, b))
+            )
+            for trans in "NTH":
+                results = []
+                for solve in (
+                    lambda v, b, p=pattern, t=trans: lutra.jax.solve(v, b, p, t),
+                    lambda v, b, p=pattern, t=trans: self.dense(p, v, b, t),
+                ):
+                    tangent = jax.jit(lambda v, b, f=solve: jax.jvp(f, (v, b), (values_dot, b_dot)))(values, b)
+                    cotangent = jax.vjp(solve, values, b)[1](x_bar)
+                    found = [tangent, cotangent]
+                    if shape:
+                        each = jax.vmap(lambda v, b, x, f=solve: jax.vjp(f, v, b)[1](x))
+                        found.append(jax.jit(each)(values, b, x_bar))
+                    results.append(found)
+                self.assert_close(*results)
+
+    def test_convention_of_complex_gradients(self) -> None:
+        """JAX's gradient of a real L by z is ∂L/∂Re z − i ∂L/∂Im z; PyTorch's is its conjugate."""
+        if "complex128" not in TYPES:
+            self.skipTest("no complex128 in this build")
+        one = lutra.Pattern(([0, 1], [0]))  # as in test_torch.py: x = b / a, a = 2i, b = 3, L = Re x
+        by_a, by_b = jax.grad(lambda a, b: lutra.jax.solve(a, b, one).real.sum(), argnums=(0, 1))(
+            jnp.array([2j]), jnp.array([3.0 + 0j])
+        )
+        self.assertAlmostEqual(complex(by_b[0]), -0.5j, places=14)
+        self.assertAlmostEqual(complex(by_a[0]), 0.75, places=14)
 
     def test_vmap_is_a_batch(self) -> None:
         pattern, values, b = self.problem("float64", (4,))
@@ -163,6 +192,29 @@ class Jax(unittest.TestCase):
                     values.block_until_ready()
                     start = resident_bytes()
             values.block_until_ready()
+            self.assertLess(resident_bytes() - start, 2**20)
+
+    @unittest.skipUnless(sys.platform == "linux", "reads /proc")
+    def test_a_compiled_loop_leaks_nothing(self) -> None:
+        """A thousand solves, each with new values, in one compiled loop."""
+        A = unsymmetric(100)
+        for shape in ((), (4,)):
+            pattern = lutra.Pattern(A)
+            b = jnp.ones((*shape, 100))
+
+            @jax.jit
+            def loop(values: Any, pattern: Any = pattern, b: Any = b) -> Any:
+                def step(x: Any, s: Any) -> Any:
+                    return x + lutra.jax.solve(values * (1 + 1e-3 * s), b, pattern), None
+
+                return jax.lax.scan(step, jnp.zeros_like(b), jnp.arange(1000.0))[0]
+
+            values = jnp.asarray(np.broadcast_to(A.data, (*shape, A.nnz)))
+            other = 2 * values
+            loop(values).block_until_ready()
+            start, before = resident_bytes(), self.factorizations(pattern)
+            loop(other).block_until_ready()
+            self.assertEqual(self.factorizations(pattern) - before, 1000)
             self.assertLess(resident_bytes() - start, 2**20)
 
     def test_bad_input_and_singular_matrices(self) -> None:

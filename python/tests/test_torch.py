@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import unittest
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from common import SCALARS, random_values, unsymmetric
+from common import SCALARS, random_values, resident_bytes, unsymmetric
 
 import lutra
 
@@ -65,6 +66,37 @@ class Torch(unittest.TestCase):
 
                     self.assertTrue(torch.autograd.gradcheck(solve, (values, b)))
                     self.assertTrue(torch.autograd.gradgradcheck(solve, (values, b)))
+
+    def test_convention_of_complex_gradients(self) -> None:
+        """PyTorch's gradient of a real L by z is ∂L/∂Re z + i ∂L/∂Im z; JAX's is its conjugate."""
+        if "complex128" not in SCALARS:
+            self.skipTest("no complex128 in this build")
+        # x = b / a. L = Re x for a = 2i, b = 3: Re x = Im(b) / 2, and near a, Re(b / a) = 3 Re(a) / |a|².
+        one = lutra.Pattern(([0, 1], [0]))
+        a = torch.tensor([2j], dtype=torch.complex128, requires_grad=True)
+        b = torch.tensor([3.0 + 0j], dtype=torch.complex128, requires_grad=True)
+        lutra.torch.solve(a, b, one).real.sum().backward()
+        self.assertAlmostEqual(complex(b.grad[0]), 0.5j, places=14)
+        self.assertAlmostEqual(complex(a.grad[0]), 0.75, places=14)
+        # Differences, for all methods of complex matrices
+        for trans in "NTH":
+            _, pattern, values, b = self.problem("complex128", (2,), n=4)
+            weight = torch.tensor(random_values(tuple(b.shape), "complex128", 7))
+
+            def loss(values: Any, b: Any, pattern: Any = pattern, trans: str = trans, weight: Any = weight) -> Any:
+                return (lutra.torch.solve(values, b, pattern, trans) * weight).sum().real
+
+            gradients = torch.autograd.grad(loss(values, b), (values, b))
+            step = 1e-6
+            for which, at in ((0, (1, 2)), (0, (0, 5)), (1, (1, 2, 1))):
+
+                def moved(by: complex, which: int = which, at: tuple[int, ...] = at, f: Any = loss) -> float:
+                    arguments = [values.detach().clone(), b.detach().clone()]
+                    arguments[which][at] += by
+                    return float(f(*arguments))
+
+                real, imaginary = ((moved(h) - moved(-h)) / (2 * step) for h in (step, 1j * step))
+                self.assertAlmostEqual(complex(gradients[which][at]), complex(real, imaginary), places=7)
 
     def test_one_factorization_for_all_passes(self) -> None:
         _, pattern, values, b = self.problem("float64", (3,))
@@ -128,6 +160,42 @@ class Torch(unittest.TestCase):
         ours = lutra.torch.solve(values.conj(), b.transpose(0, 2).contiguous().transpose(0, 2).conj(), pattern)
         theirs = self.dense(A, pattern, values, b).conj()
         self.assertLess(float((ours - theirs).abs().max()), 1e-11)
+
+    def test_numbers_where_the_library_cannot_read_them(self) -> None:
+        """Tensors that are not contiguous, not aligned, or empty take another way, with the same solutions."""
+        for scalar in TYPES:
+            for shape in ((), (3,)):
+                _, pattern, values, b = (x if not torch.is_tensor(x) else x.detach() for x in self.problem(scalar, shape))
+                expected = lutra.torch.solve(values, b, pattern)
+                wide = torch.zeros((*values.shape[:-1], 2 * values.shape[-1]), dtype=values.dtype)[..., ::2]
+                wide[...] = values
+                shifted = np.zeros(values.numel() * values.element_size() + 8, dtype=np.uint8)[8:].view(scalar)
+                shifted[:] = values.numpy().ravel()
+                unaligned = torch.from_numpy(shifted).reshape(values.shape)
+                self.assertNotEqual(unaligned.data_ptr() % 16, 0)
+                swapped = b.transpose(0, -1).contiguous().transpose(0, -1)
+                for v in (values, wide, unaligned):
+                    for right in (b, swapped):
+                        self.assertTrue(torch.equal(lutra.torch.solve(v, right, pattern), expected))
+                none = lutra.torch.solve(values, b[..., :0], pattern)
+                self.assertEqual(none.shape, b[..., :0].shape)
+        with self.assertRaises((TypeError, RuntimeError)):
+            lutra.torch.solve(values.half(), b.half(), pattern)
+        with self.assertRaises((TypeError, RuntimeError, ValueError)):
+            lutra.torch.solve(values[0].to_sparse(), b[0], pattern)
+
+    @unittest.skipUnless(sys.platform == "linux", "reads /proc")
+    def test_a_loop_leaks_nothing(self) -> None:
+        for shape in ((), (4,)):
+            A, pattern, values, b = self.problem("float64", shape, n=300)
+            values = values.detach().requires_grad_()
+            start = 0
+            for step in range(1100):
+                (gradient,) = torch.autograd.grad((lutra.torch.solve(values, b, pattern) ** 2).sum(), values)
+                values = (values - 1e-9 * gradient).detach().requires_grad_()
+                if step == 99:
+                    start = resident_bytes()
+            self.assertLess(resident_bytes() - start, 2**20)
 
     def test_bad_input(self) -> None:
         _, pattern, values, b = self.problem("float64", (3,))

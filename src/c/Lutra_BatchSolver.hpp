@@ -244,7 +244,7 @@ class BatchSolver final : public AnyBatchSolver {
   }
   /// Writes the outcome of a call. @throws CancelledError if it was stopped
   void complete(Status returned, Status reported) {
-    m_report = {};
+    m_report = choices();
     m_report.status = reported;
     if (returned == Status::cancelled) throw CancelledError();
     with_report([&](const auto& report) {
@@ -256,6 +256,25 @@ class BatchSolver final : public AnyBatchSolver {
         raise(m_report.errors.backward_normwise, report.normwise);
       }
     });
+  }
+  /// A report without the outcome of a call: choices of the analysis, and the engine that the batch takes.
+  /// Krylov methods have none.
+  Report choices() const {
+    Report report;
+    std::visit(
+        [&](const auto& solver) {
+          using Held = std::decay_t<decltype(solver)>;
+          if constexpr (!std::is_same_v<Held, std::monostate> &&
+                        !std::is_same_v<Held, std::unique_ptr<Krylov>>) {
+            const auto& of_analysis = solver->analysis()->report.choice;
+            report.choice.method = of_analysis.method;
+            report.choice.ordering = of_analysis.ordering;
+            report.choice.matching = of_analysis.matching;
+            report.choice.engine = name_of(solver->report().engine);
+          }
+        },
+        m_solver);
+    return report;
   }
   /// To the largest number; NaN are systems without a solution.
   static void raise(std::optional<double>& most, const std::vector<double>& numbers) {
@@ -271,7 +290,7 @@ class BatchSolver final : public AnyBatchSolver {
     m_solver = std::move(solver);
     m_systems = 0;
     m_values = {};
-    m_report = {};
+    m_report = choices();
     m_report.status = status == Status::success ? Status::not_solved : status;
   }
   template <class Matrix>

@@ -295,7 +295,9 @@ lutra_status lutra_report_status(const lutra_solver* solver);
 
 /* Numbers and texts of the report by the dotted path of their JSON keys (docs/json.md):
  * "inertia.negative", "pivots.perturbed", "iterations", "errors.backward_componentwise", "choice.engine".
- * Returns LUTRA_NO_VALUE and leaves *value unchanged if the JSON value is null at present. */
+ * Returns LUTRA_NO_VALUE and leaves *value unchanged if the JSON value is null at present.
+ * Batches other than those of Krylov methods, from the analysis on: "choice.method", "choice.ordering",
+ * "choice.matching", and "choice.engine", which is "simplicial" for lanes and "multifrontal" for fronts. */
 lutra_status lutra_get_integer(lutra_solver* solver, const char* key, int64_t* value);
 lutra_status lutra_get_number(lutra_solver* solver, const char* key, double* value);
 lutra_status lutra_get_text(lutra_solver* solver, const char* key, const char** value);

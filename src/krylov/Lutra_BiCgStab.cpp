@@ -67,7 +67,7 @@ class BiCgStab final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
     const auto columns = this->m_state.device();
     if (j > 0) {
       // p = r + β·(p − ω·v)
-      Impl::for_entries(
+      this->for_entries(
           exec, "lutra::krylov::bicgstab_direction", P, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
             const Column& column = columns(c);
             if (column.running) P(i, c) = R(i, c) + column.beta * (P(i, c) - column.omega * V(i, c));

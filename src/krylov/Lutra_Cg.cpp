@@ -79,7 +79,7 @@ class Cg final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
           column.check(Kokkos::isfinite(rho), rho > 0);
         });
     const auto columns = this->m_state.device();
-    Impl::for_entries(
+    this->for_entries(
         system.exec(), "lutra::krylov::cg_direction", P, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
           if (is_first) D(i, c) = Scalar(0);
           if (columns(c).running) P(i, c) = is_first ? Z(i, c) : Z(i, c) + columns(c).beta * P(i, c);

@@ -21,6 +21,27 @@ KOKKOS_FORCEINLINE_FUNCTION auto combine_row(const Basis& V, std::int64_t i, int
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+/// As combine_row for some rows of `Lanes` neighbouring columns.
+template <int Lanes, class Basis, class Totals, class Scalar, int most_rows>
+KOKKOS_FUNCTION void combine_rows(const Basis& V, std::int64_t begin, int rows, int c, int count,
+                                  const Totals& y, Scalar (&results)[most_rows][Lanes]) {
+  Scalar sums[4][most_rows][Lanes] = {};
+  for (int l = 0; l < count; ++l) {
+    auto& sum = sums[l < count - count % 4 ? l % 4 : 0];
+    Scalar factor[Lanes];
+    for (int s = 0; s < Lanes; ++s) factor[s] = y(c + s, l);
+    for (int r = 0; r < rows; ++r) {
+      const Scalar* const v = &V(l, begin + r, c);
+      for (int s = 0; s < Lanes; ++s) sum[r][s] += v[s] * factor[s];
+    }
+  }
+  for (int r = 0; r < rows; ++r)
+    for (int s = 0; s < Lanes; ++s)
+      results[r][s] = (sums[0][r][s] + sums[1][r][s]) + (sums[2][r][s] + sums[3][r][s]);
+}
+
+constexpr int combined_rows = 16;  // whose sums stay in the cache
+
 /// The Hessenberg matrix of each column, reduced to upper triangular form by Givens rotations as its columns
 /// arrive.
 template <class Basis, class Totals>
@@ -78,6 +99,22 @@ struct GmresProjection {
     }
   }
   KOKKOS_FUNCTION void finish(int) const {}
+
+  template <int Lanes>
+  KOKKOS_FUNCTION void add_chunk(std::int64_t begin, std::int64_t end, int c, int tile,
+                                 Sum (&sums)[Lanes]) const {
+    RealOf<Scalar> unit[Lanes];
+    for (int l = 0; l < Lanes; ++l) unit[l] = is_first ? columns(c + l).inverse_unit : RealOf<Scalar>(1);
+    const int first = tile * projection_width;
+    for (int t = 0; t < projection_width && first + t < count; ++t) {
+      Scalar sum[Lanes] = {};
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Scalar *const v = &V(first + t, i, c), *const w = &W(i, c);
+        for (int l = 0; l < Lanes; ++l) sum[l] += dot(v[l], w[l] * unit[l]);
+      }
+      for (int l = 0; l < Lanes; ++l) sums[l].values[t] = sum[l];
+    }
+  }
 };
 
 /// w −= V·h; h′ = Vᴴ·w, ‖w‖²; then column j of the Hessenberg matrix. The basis includes w as its last
@@ -99,6 +136,21 @@ struct GmresReprojection {
       w = w * product.columns(c).inverse_unit - combine_row(product.V, i, c, product.count - 1, first);
     product.add(i, c, tile, sum);
   }
+  /// Also changes w of columns that have stopped; GmresNext sets it to zero.
+  template <int Lanes>
+  KOKKOS_FUNCTION void add_chunk(std::int64_t begin, std::int64_t end, int c, int tile,
+                                 Sum (&sums)[Lanes]) const {
+    for (std::int64_t i = begin; tile == 0 && i < end; i += combined_rows) {
+      const int rows = static_cast<int>(Kokkos::min<std::int64_t>(combined_rows, end - i));
+      Scalar combined[combined_rows][Lanes];
+      combine_rows(product.V, i, rows, c, product.count - 1, first, combined);
+      for (int r = 0; r < rows; ++r) {
+        Scalar* const w = &product.W(i + r, c);
+        for (int l = 0; l < Lanes; ++l) w[l] = w[l] * product.columns(c + l).inverse_unit - combined[r][l];
+      }
+    }
+    product.template add_chunk<Lanes>(begin, end, c, tile, sums);
+  }
   KOKKOS_FUNCTION void finish(int c) const {
     auto& column = product.columns(c);
     const int j = product.count - 2;
@@ -118,6 +170,40 @@ struct GmresReprojection {
     column.alpha = Scalar(1 / length);
     column.count_iteration(hessenberg.add(c, j, column.first, largest, length));
     if (column.running && is_full) column.end(KrylovStop::stagnated);
+  }
+};
+
+/// v = (w − V·h′) / ‖w − V·h′‖ in the place of w; zero for columns that have stopped.
+template <class Columns, class Basis, class Rows, class TotalsView>
+struct GmresNext {
+  using Scalar = typename Rows::value_type;
+  Columns columns;
+  Basis V;
+  Rows W;
+  int count;  ///< basis vectors without w
+  TotalsView h;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const int c) const {
+    W(i, c) = columns(c).running ? (W(i, c) - combine_row(V, i, c, count, h)) * columns(c).alpha : Scalar(0);
+  }
+  template <int Lanes>
+  KOKKOS_FUNCTION void do_chunk(std::int64_t begin, std::int64_t end, int c) const {
+    bool running[Lanes], any = false;
+    Scalar alpha[Lanes];
+    for (int l = 0; l < Lanes; ++l) {
+      running[l] = columns(c + l).running;
+      alpha[l] = columns(c + l).alpha;
+      any = any || running[l];
+    }
+    for (std::int64_t i = begin; i < end; i += combined_rows) {
+      const int rows = static_cast<int>(Kokkos::min<std::int64_t>(combined_rows, end - i));
+      Scalar combined[combined_rows][Lanes];
+      combine_rows(V, i, rows, c, any ? count : 0, h, combined);
+      for (int r = 0; r < rows; ++r) {
+        Scalar* const w = &W(i + r, c);
+        for (int l = 0; l < Lanes; ++l) w[l] = running[l] ? (w[l] - combined[r][l]) * alpha[l] : Scalar(0);
+      }
+    }
   }
 };
 
@@ -200,7 +286,7 @@ class Gmres final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
           column.alpha = Scalar(1 / column.first);
         });
     const auto columns = this->m_state.device();
-    Impl::for_entries(
+    this->for_entries(
         system.exec(), "lutra::krylov::gmres_first", R, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
           V(i, c) = columns(c).running ? R(i, c) * columns(c).alpha : Scalar(0);
         });
@@ -223,11 +309,8 @@ class Gmres final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
                    Impl::GmresReprojection<Columns, Basis, Rows, Totals>{
                        again, m_first, h, {m_triangle, m_cosine, m_sine, m_right_side}},
                    tiles(j + 2));
-    Impl::for_entries(
-        exec, "lutra::krylov::gmres_next", W, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
-          const bool running = columns(c).running;
-          W(i, c) = running ? (W(i, c) - Impl::combine_row(V, i, c, j + 1, h)) * columns(c).alpha : Scalar(0);
-        });
+    this->for_entries(exec, "lutra::krylov::gmres_next", W,
+                      Impl::GmresNext<Columns, Basis, Rows, Totals>{columns, V, W, j + 1, h});
   }
 
   /// d = V·y, with as many vectors as the column has made iterations.
@@ -242,7 +325,7 @@ class Gmres final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
     Kokkos::parallel_for("lutra::krylov::gmres_coefficients",
                          Policy(system.exec(), static_cast<int>(this->m_width), 1, lanes),
                          Kernel{columns, m_triangle, y});
-    Impl::for_entries(
+    this->for_entries(
         system.exec(), "lutra::krylov::gmres_combine", D, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
           D(i, c) = Impl::combine_row(V, i, c, columns(c).iterations, y) * columns(c).inverse_unit;
         });

@@ -89,6 +89,11 @@ std::vector<double> numbers(lutra_solver* solver, const char* key) {
   REQUIRE(lutra_get_numbers(solver, key, &values, &count) == LUTRA_SUCCESS);
   return {values, values + count};
 }
+std::string text(lutra_solver* solver, const char* key) {
+  const char* value = nullptr;
+  REQUIRE(lutra_get_text(solver, key, &value) == LUTRA_SUCCESS);
+  return value;
+}
 
 }  // namespace
 
@@ -156,6 +161,36 @@ TEST_CASE("C: a batch has masks, and statuses of its systems") {
   const char* json = nullptr;
   REQUIRE(lutra_report_json(batch, &json) == LUTRA_SUCCESS);
   CHECK(std::string(json).find("numerically_singular") != std::string::npos);
+}
+
+TEST_CASE("C: a batch names its method and the engine of its factors") {
+  const auto A = system(0, true);
+  const lutra_matrix c = A.c();
+  Systems systems(true, true);
+  const auto engine_of = [&](lutra_method method, const char* option, const char* value) {
+    CBatch batch(method);
+    if (option != nullptr) REQUIRE(lutra_set_option(batch, option, value) == LUTRA_SUCCESS);
+    const char* engine = nullptr;
+    CHECK(lutra_get_text(batch, "choice.engine", &engine) == LUTRA_NO_VALUE);  // nothing is analyzed
+    REQUIRE(lutra_analyze(batch, &c) == LUTRA_SUCCESS);
+    const std::string analyzed = text(batch, "choice.engine");
+    REQUIRE(systems.factorize(batch) == LUTRA_SUCCESS);
+    CHECK(text(batch, "choice.engine") == analyzed);
+    REQUIRE(systems.solve(batch) == LUTRA_SUCCESS);
+    CHECK(text(batch, "choice.engine") == analyzed);
+    CHECK(text(batch, "choice.method") == (method == LUTRA_LU ? "lu" : "ldlt"));
+    CHECK_FALSE(text(batch, "choice.ordering").empty());
+    return analyzed;
+  };
+  CHECK(engine_of(LUTRA_LU, "engine", "simplicial") == "simplicial");
+  CHECK(engine_of(LUTRA_LU, "engine", "multifrontal") == "multifrontal");
+  CHECK(engine_of(LUTRA_LU, "pivoting", "threshold") == "multifrontal");
+  CHECK(engine_of(LUTRA_LDLT, nullptr, nullptr) == "simplicial");
+
+  CBatch krylov(LUTRA_KRYLOV);
+  REQUIRE(lutra_analyze(krylov, &c) == LUTRA_SUCCESS);
+  const char* engine = nullptr;
+  CHECK(lutra_get_text(krylov, "choice.engine", &engine) == LUTRA_NO_VALUE);
 }
 
 TEST_CASE("C: incomplete factors of a batch are applied") {

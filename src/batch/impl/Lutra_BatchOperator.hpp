@@ -47,17 +47,28 @@ struct MultiplyLanes {
     for (int l = 0; l < Lanes; ++l) any = any || A.is_running(first + l) != 0;
     if (!any) return;
     Scalar sum[Lanes] = {};
-    for (Offset p = A.pattern.row_map(i); p < A.pattern.row_map(i + 1); ++p) {
-      const Scalar* const a = &A.values(A.source.extent(0) == 0 ? p : A.source(p), first);
-      const Scalar* const x = &X(A.pattern.entries(p), first);
-      if (A.conjugate) {
-        for (int l = 0; l < Lanes; ++l) sum[l] += ScalarTraits<Scalar>::conjugate(a[l]) * x[l];
-      } else {
-        for (int l = 0; l < Lanes; ++l) sum[l] += a[l] * x[l];
-      }
+    if (A.source.extent(0) == 0) {
+      add_row<true, false>(i, first, sum);
+    } else if (A.conjugate) {
+      add_row<false, true>(i, first, sum);
+    } else {
+      add_row<false, false>(i, first, sum);
     }
     for (int l = 0; l < Lanes; ++l)
       if (A.is_running(first + l) != 0) Y(i, first + l) = sum[l];
+  }
+
+ private:
+  /// Without conditions in its loops, which become instructions for several lanes.
+  /// @tparam is_own each entry of op(A) is that of A in the same place
+  template <bool is_own, bool conjugates>
+  KOKKOS_FUNCTION void add_row(std::int64_t i, std::int64_t first, Scalar (&sum)[Lanes]) const {
+    for (Offset p = A.pattern.row_map(i); p < A.pattern.row_map(i + 1); ++p) {
+      const Scalar* const a = &A.values(is_own ? p : A.source(p), first);
+      const Scalar* const x = &X(A.pattern.entries(p), first);
+      for (int l = 0; l < Lanes; ++l)
+        sum[l] += (conjugates ? ScalarTraits<Scalar>::conjugate(a[l]) : a[l]) * x[l];
+    }
   }
 };
 

@@ -80,6 +80,12 @@ class KrylovCycles : public KrylovIteration<Scalar, ExecutionSpace> {
     if (m_batch.is_batch) return sum_lanes(exec, label, body, m_sums, m_n, m_width, tiles);
     Impl::sum_rows(exec, label, body, m_sums, m_n, m_width, tiles);
   }
+  /// Calls body(i, c) for the entries of a block.
+  template <class Body>
+  void for_entries(const ExecutionSpace& exec, const char* label, const Rows& X, const Body& body) const {
+    if (m_batch.is_batch) return for_entries_of_lanes(exec, label, X, body);
+    Impl::for_entries(exec, label, X, body);
+  }
   /// Sums over the running columns, by two functions (SumColumns).
   template <int Width, class Add, class Finish>
   void sum_running(const ExecutionSpace& exec, const char* label, const Add& add,

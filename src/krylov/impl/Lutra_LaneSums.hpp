@@ -2,8 +2,11 @@
 #ifndef LUTRA_LANESUMS_HPP
 #define LUTRA_LANESUMS_HPP
 
+#include <concepts>
+
 #include "Lutra_ColumnSums.hpp"
 #include "Lutra_ForRange.hpp"
+#include "Lutra_RefinementKernels.hpp"
 
 // Sums over the rows of blocks with many columns, such as the systems of a batch, with the functors of
 // Lutra_ColumnSums.hpp. Columns are neighbours in memory, and so are the threads that sum them:
@@ -31,7 +34,15 @@ SumWorkspace<Scalar, ExecutionSpace> make_lane_sums(const ExecutionSpace& exec,
   return result;
 }
 
-/// Partial sums of `Lanes` neighbouring columns over one chunk of rows.
+/// A functor that adds the rows begin ≤ i < end of `Lanes` neighbouring columns itself, so that its loops
+/// suit vector registers. It does so for columns that are skipped, too; their sums are dropped.
+template <class Body, int Lanes>
+concept AddsChunks = requires(const Body& body, typename Body::Sum (&sums)[Lanes]) {
+  body.template add_chunk<Lanes>(std::int64_t(), std::int64_t(), int(), int(), sums);
+};
+
+/// Partial sums of `Lanes` neighbouring columns over one chunk of rows. A column goes through all rows of the
+/// chunk before the next one does, so that the same instructions sum it whichever others are skipped.
 template <class Body, class Partial, int Lanes>
 struct SumChunkOfLanes {
   using Sum = typename Body::Sum;
@@ -43,23 +54,37 @@ struct SumChunkOfLanes {
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
     const int bundles = (columns + Lanes - 1) / Lanes;
     const auto chunk = static_cast<int>(t / bundles);
-    const int first = static_cast<int>(t % bundles) * Lanes;
+    const int first = static_cast<int>(t % bundles) * Lanes, last = Kokkos::min(first + Lanes, columns);
+    const std::int64_t begin = n * chunk / chunks, end = n * (chunk + 1) / chunks;
+    if constexpr (AddsChunks<Body, Lanes>) {
+      if (first + Lanes == last) return add_together(begin, end, chunk, first);
+    }
+    for (int c = first; c < last; ++c) {
+      if (body.skips(c)) continue;
+      for (int tile = 0; tile < tiles; ++tile) {
+        Sum sum;
+        for (std::int64_t i = begin; i < end; ++i) body.add(i, c, tile, sum);
+        keep(sum, chunk, tile, c);
+      }
+    }
+  }
+
+ private:
+  KOKKOS_FUNCTION void add_together(std::int64_t begin, std::int64_t end, int chunk, int first) const {
     bool skips[Lanes], any = false;
     for (int l = 0; l < Lanes; ++l) {
-      skips[l] = first + l >= columns || body.skips(first + l);
+      skips[l] = body.skips(first + l);
       any = any || !skips[l];
     }
-    if (!any) return;
-    const std::int64_t begin = n * chunk / chunks, end = n * (chunk + 1) / chunks;
-    for (int tile = 0; tile < tiles; ++tile) {
+    for (int tile = 0; any && tile < tiles; ++tile) {
       Sum sums[Lanes];
-      for (std::int64_t i = begin; i < end; ++i)
-        for (int l = 0; l < Lanes; ++l)
-          if (!skips[l]) body.add(i, first + l, tile, sums[l]);
-      for (int w = 0; w < Sum::width; ++w)
-        for (int l = 0; l < Lanes; ++l)
-          if (!skips[l]) partial(chunk, tile * Sum::width + w, first + l) = sums[l].values[w];
+      body.template add_chunk<Lanes>(begin, end, first, tile, sums);
+      for (int l = 0; l < Lanes; ++l)
+        if (!skips[l]) keep(sums[l], chunk, tile, first + l);
     }
+  }
+  KOKKOS_FUNCTION void keep(const Sum& sum, int chunk, int tile, int c) const {
+    for (int w = 0; w < Sum::width; ++w) partial(chunk, tile * Sum::width + w, c) = sum.values[w];
   }
 };
 
@@ -129,6 +154,44 @@ void for_lanes(const ExecutionSpace& exec, const char* label, std::size_t rows, 
 /// Columns that one thread sums.
 template <class ExecutionSpace>
 constexpr int lanes_of_sums = is_host_space<ExecutionSpace> ? 8 : 1;
+
+/// A functor that does the rows begin ≤ i < end of `Lanes` neighbouring columns itself.
+template <class Body, int Lanes>
+concept DoesChunks = requires(const Body& body) {
+  body.template do_chunk<Lanes>(std::int64_t(), std::int64_t(), int());
+};
+
+/// Columns of a chunk of rows, each through all rows: what a body asks of its column is asked once.
+template <class Body, int Lanes>
+struct ForChunksOfLanes {
+  Body body;
+  std::int64_t rows;
+  int columns, chunks;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const int bundles = (columns + Lanes - 1) / Lanes;
+    const std::int64_t chunk = t / bundles, begin = rows * chunk / chunks, end = rows * (chunk + 1) / chunks;
+    const int first = static_cast<int>(t % bundles) * Lanes, last = Kokkos::min(first + Lanes, columns);
+    if constexpr (DoesChunks<Body, Lanes>) {
+      if (first + Lanes == last) return body.template do_chunk<Lanes>(begin, end, first);
+    }
+    for (int c = first; c < last; ++c)
+      for (std::int64_t i = begin; i < end; ++i) body(i, c);
+  }
+};
+
+/// Calls body(i, c) for the entries of a block with many columns. Does not wait on devices.
+template <class ExecutionSpace, class Rows, class Body>
+void for_entries_of_lanes(const ExecutionSpace& exec, const char* label, const Rows& X, const Body& body) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    constexpr int lanes = lanes_of_sums<ExecutionSpace>;
+    const auto rows = static_cast<std::int64_t>(X.extent(0));
+    const int columns = static_cast<int>(X.extent(1)), chunks = lane_sum_chunks(X.extent(0));
+    launch_lanes(exec, label, static_cast<std::int64_t>(chunks) * ((columns + lanes - 1) / lanes),
+                 ForChunksOfLanes<Body, lanes>{body, rows, columns, chunks});
+  } else {
+    for_entries(exec, label, X, body);
+  }
+}
 
 /// As sum_rows, by lanes. Does not wait on devices.
 /// @tparam lanes columns that one thread sums; the sums do not depend on it
