@@ -130,12 +130,19 @@ std::vector<LdltMatrixOutcome> LdltForest<Scalar, ExecutionSpace>::outcomes(
 
 template <class Scalar, class ExecutionSpace>
 std::size_t LdltForest<Scalar, ExecutionSpace>::bytes_of_solves(std::size_t columns) const {
-  return m_solver->predict_bytes(m_plan, false, static_cast<int>(columns));
+  return m_solver->predict_bytes(m_plan, false, group_width(static_cast<int>(columns)));
 }
 
 template <class Scalar, class ExecutionSpace>
 void LdltForest<Scalar, ExecutionSpace>::solve_system(const ExecutionSpace& exec, const System& system) {
-  m_solver->solve(exec, m_plan, m_factors, system);
+  for_column_groups(system.in, system.out, system.n_columns, group_width(system.n_columns),
+                    [&](const auto& in, const auto& out, int columns) {
+                      System some = system;
+                      some.in = in;
+                      some.out = out;
+                      some.n_columns = columns;
+                      m_solver->solve(exec, m_plan, m_factors, some);
+                    });
 }
 
 template <class Scalar, class ExecutionSpace>

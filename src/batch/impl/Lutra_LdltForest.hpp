@@ -41,6 +41,11 @@ class LdltForest final : public FrontForest<Scalar, ExecutionSpace> {
  private:
   using typename Base::System;
 
+  /// Hosts solve for one real right-hand side by kernels that round otherwise than those for several, so that
+  /// a solution would depend on how many there are.
+  static int group_width(int columns) {
+    return is_host_space<ExecutionSpace> && !ScalarTraits<Scalar>::is_complex ? 1 : columns;
+  }
   LdltOutcome run(const ExecutionSpace& exec);
   bool enlarge(const ExecutionSpace& exec);
   std::vector<int> wanted_room(const ExecutionSpace& exec) const;

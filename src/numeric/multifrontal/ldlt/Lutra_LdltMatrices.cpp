@@ -149,9 +149,10 @@ void inspect_matrices(
     const Kokkos::View<LdltMatrixOutcome*, typename ExecutionSpace::memory_space>& outcomes) {
   const auto matrices = static_cast<Ordinal>(outcomes.extent(0));
   if (matrices == 0) return;
+  const LdltMatrixOutcome initial;
   Kokkos::parallel_for(
       "lutra::numeric::no_outcomes", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, matrices),
-      KOKKOS_LAMBDA(int m) { outcomes(m) = LdltMatrixOutcome(); });
+      KOKKOS_LAMBDA(int m) { outcomes(m) = initial; });
   if (plan.base.count == 0) return;
   LdltPivotRule rule;
   rule.symmetry = factors.symmetry;
