@@ -74,7 +74,7 @@ template <class Scalar, class ExecutionSpace>
 void FrontGroups<Scalar, ExecutionSpace>::load(const Values& values, std::span<const std::int64_t> systems) {
   MemoryReservation scratch(m_budget);
   const auto of = upload_systems(scratch, systems);
-  using From = SourceValues<Scalar, Values, decltype(of), decltype(m_pattern.source)>;
+  using From = CallerValues<Scalar, Values, decltype(of), decltype(m_pattern.source)>;
   const From from{values, of, m_pattern.source, m_pattern.nnz, m_pattern.lists.hermitian};
   const auto all = static_cast<std::int64_t>(slots());
   const std::int64_t entries = m_pattern.matrix_entries;

@@ -65,7 +65,7 @@ class DeviceLaneGroups {
     const auto slots = static_cast<std::int64_t>(systems.size());
     MemoryReservation scratch(m_budget);
     const auto of = upload_systems(scratch, systems);
-    using From = SourceValues<Scalar, Values, decltype(of), decltype(m_pattern.source)>;
+    using From = CallerValues<Scalar, Values, decltype(of), decltype(m_pattern.source)>;
     const From from{values, of, m_pattern.source, m_pattern.nnz, m_pattern.lists.hermitian};
     launch("lutra::batch::load", slots * m_pattern.matrix_entries,
            LoadValues<Scalar, From>{from, slots, m_pattern.matrix_entries, m_A.data()});

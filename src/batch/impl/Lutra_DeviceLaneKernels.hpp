@@ -33,7 +33,7 @@ KOKKOS_FORCEINLINE_FUNCTION void raise_shared(T* maximum, const T& value) {
 
 /// Entries of callers' matrices, in the order of LaneLists::A.
 template <class Scalar, class Values, class Systems, class Source>
-struct SourceValues {
+struct CallerValues {
   Values values;
   Systems systems;  ///< [slots]
   Source source;    ///< BatchPattern::source
@@ -53,7 +53,7 @@ struct SourceValues {
 /// Copies callers' values to groups; items are entries.
 template <class Scalar, class From>
 struct LoadValues {
-  From from;  ///< SourceValues
+  From from;  ///< CallerValues
   std::int64_t slots, entries;
   Scalar* A;
 

@@ -50,7 +50,7 @@ struct SlotRow {
 /// Copies callers' values to slots.
 template <class Scalar, class From>
 struct GatherValues {
-  From from;  ///< SourceValues
+  From from;  ///< CallerValues
   std::int64_t slots, entries;
   Scalar* to;
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
