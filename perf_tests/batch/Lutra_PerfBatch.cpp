@@ -2,19 +2,22 @@
 // Batches: refactorization and refined solve of K systems with one pattern, by Lutra's batch, by Lutra one by
 // one, and by each peer in a loop, with factors of its own for each system. LUTRA_PERF_SYSTEMS lists K, by
 // default 1,16,128; LUTRA_PERF_ENGINES lists engines of Lutra's batch, by default auto: simplicial means
-// lanes, multifrontal fronts. LUTRA_PERF_KRYLOV lists Krylov methods, by default none, such as
-// cg:ilu,gmres:none, which then run instead, over the batch and in turn.
+// lanes, multifrontal fronts. LUTRA_PERF_METHOD=ldlt takes LDLᵀ for Lutra and symmetric systems.
+// LUTRA_PERF_KRYLOV lists Krylov methods, by default none, such as cg:ilu,gmres:none, which then run instead,
+// over the batch and in turn.
 #include "Lutra_PerfBatch.hpp"
 
 #include <cstdlib>
 #include <random>
 #include <sstream>
+#include <type_traits>
 
 #include "Lutra_Batch.hpp"
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_PerfPeers.hpp"
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_PerfSolver.hpp"
+#include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"
 
 namespace lutra::Perf {
@@ -52,12 +55,12 @@ std::vector<double> one_after_another(const InterleavedBlock& X, std::size_t n, 
 
 namespace {
 
-using Lu = BatchedLU<double, ExecutionSpace>;
-
 /// Lutra's batch, with interleaved values.
+/// @tparam Options LuOptions or LdltOptions
+template <class Options>
 class LutraBatch final : public BatchSolver {
  public:
-  LutraBatch(const BatchProblem& problem, const LuOptions& options)
+  LutraBatch(const BatchProblem& problem, const Options& options)
       : m_n(static_cast<std::size_t>(problem.pattern.n_rows)),
         m_K(problem.systems),
         m_values(interleaved(problem.pattern.values.size(), m_K, problem.values)),
@@ -71,7 +74,7 @@ class LutraBatch final : public BatchSolver {
     if (m_batch.factorize(m_values) != Status::success) throw std::runtime_error("a system is singular");
   }
   void solve() override {
-    const typename Lu::const_block_type B(m_B.data(), Kokkos::LayoutStride(m_n, m_K, 1, 1, m_K, 1));
+    const typename Batch::const_block_type B(m_B.data(), Kokkos::LayoutStride(m_n, m_K, 1, 1, m_K, 1));
     if (m_batch.solve(B, m_X) != Status::success) throw std::runtime_error("a system is not solved");
   }
   std::vector<double> solutions() const override { return one_after_another(m_X, m_n, m_K); }
@@ -82,18 +85,22 @@ class LutraBatch final : public BatchSolver {
   }
 
  private:
+  using Batch = Batched<double, ExecutionSpace, Options>;
+
   std::size_t m_n, m_K;
   Interleaved m_values, m_B;
   InterleavedBlock m_X;
   DeviceMatrix<double> m_A;
-  Lu m_batch;
+  Batch m_batch;
 };
 
 /// Lutra, a Numeric for each system over one analysis.
+/// @tparam Solver SparseLU or SparseLDLT
+template <class Solver>
 class OneByOne final : public BatchSolver {
  public:
   explicit OneByOne(const BatchProblem& problem) : m_n(static_cast<std::size_t>(problem.pattern.n_rows)) {
-    SparseLU<double, ExecutionSpace> solver;
+    Solver solver;
     if (solver.analyze(to_device(problem.pattern)) != Status::success)
       throw std::runtime_error("analysis failed");
     for (std::size_t k = 0; k < problem.systems; ++k) {
@@ -188,15 +195,25 @@ Measurement measure_batch(const PerfRun& run, const BatchProblem& problem, const
   return result;
 }
 
-BatchProblem make_problem(const HostMatrix<double>& matrix, std::size_t K) {
+/// @param symmetric whether the systems are to be as symmetric as the matrix
+BatchProblem make_problem(const HostMatrix<double>& matrix, std::size_t K, bool symmetric) {
   BatchProblem problem;
   problem.pattern = matrix;
   problem.systems = K;
   const auto b = make_right_hand_side(matrix);
   std::mt19937 random(1);
   std::uniform_real_distribution<double> factor(0.9, 1.1);
+  std::vector<double> scale(static_cast<std::size_t>(matrix.n_rows), 1.0);
   for (std::size_t k = 0; k < K; ++k) {
-    for (const double value : matrix.values) problem.values.push_back(value * factor(random));
+    if (symmetric)
+      for (double& of_row : scale) of_row = factor(random);
+    for (std::size_t i = 0; i < scale.size(); ++i)
+      for (auto p = static_cast<std::size_t>(matrix.row_map[i]);
+           p < static_cast<std::size_t>(matrix.row_map[i + 1]); ++p) {
+        const double change =
+            symmetric ? scale[i] * scale[static_cast<std::size_t>(matrix.entries[p])] : factor(random);
+        problem.values.push_back(matrix.values[p] * change);
+      }
     problem.right_sides.insert(problem.right_sides.end(), b.begin(), b.end());
   }
   return problem;
@@ -211,8 +228,9 @@ std::vector<std::string> words_of(const char* variable, const char* otherwise) {
   return words;
 }
 
-LuOptions options_with(const std::string& engine) {
-  LuOptions options;
+template <class Options>
+Options options_with(const std::string& engine) {
+  Options options;
   for (const Engine one : {Engine::automatic, Engine::simplicial, Engine::multifrontal})
     if (engine == name_of(one)) options.engine = one;
   if (options.engine == Engine::automatic && engine != name_of(Engine::automatic))
@@ -233,23 +251,25 @@ void register_krylov(const PerfRun& run, const std::string& name, const HostMatr
   }
 }
 
+template <class Options, class Solver>
 void register_batches(const PerfRun& run, const std::string& name, const HostMatrix<double>& matrix) {
+  constexpr bool symmetric = std::is_same_v<Options, LdltOptions>;
   for (const std::string& number : words_of("LUTRA_PERF_SYSTEMS", "1,16,128")) {
     const std::size_t K = std::stoul(number);
-    const auto problem = std::make_shared<const BatchProblem>(make_problem(matrix, K));
+    const auto problem = std::make_shared<const BatchProblem>(make_problem(matrix, K, symmetric));
     const auto add = [&](const std::string& solver, const MakeBatch& make) {
       for (const bool solves : {false, true})
         add_benchmark(name, (solves ? "solve-" : "refactor-") + std::to_string(K), solver,
                       [&run, problem, make, solves] { return measure_batch(run, *problem, make, solves); });
     };
     for (const std::string& engine : words_of("LUTRA_PERF_ENGINES", "auto")) {
-      const LuOptions options = options_with(engine);
+      const auto options = options_with<Options>(engine);
       add(options.engine == Engine::automatic ? "lutra" : "lutra-" + engine,
-          [options](const BatchProblem& of) { return std::make_unique<LutraBatch>(of, options); });
+          [options](const BatchProblem& of) { return std::make_unique<LutraBatch<Options>>(of, options); });
     }
-    add("lutra-one-by-one", [](const BatchProblem& of) { return std::make_unique<OneByOne>(of); });
+    add("lutra-one-by-one", [](const BatchProblem& of) { return std::make_unique<OneByOne<Solver>>(of); });
 #ifdef LUTRA_PERF_BATCH_CUDSS
-    add("cudss-batch", make_cudss_batch);
+    if (!symmetric) add("cudss-batch", make_cudss_batch);
 #endif
     for (const PeerKind& kind : peer_kinds()) {
       if (kind.takes_pivots || kind.name == "cudss") continue;
@@ -261,12 +281,17 @@ void register_batches(const PerfRun& run, const std::string& name, const HostMat
 }  // namespace
 
 void register_benchmarks(const PerfRun& run) {
+  const std::string method = words_of("LUTRA_PERF_METHOD", "lu").front();
+  if (method != "lu" && method != "ldlt")
+    throw std::invalid_argument("LUTRA_PERF_METHOD: there is no method " + method);
   for (const PerfMatrix& matrix : run.matrices)
     if (const auto* const values = std::get_if<HostMatrix<double>>(&matrix.values)) {
-      if (words_of("LUTRA_PERF_KRYLOV", "").empty()) {
-        register_batches(run, matrix.name, *values);
-      } else {
+      if (!words_of("LUTRA_PERF_KRYLOV", "").empty()) {
         register_krylov(run, matrix.name, *values);
+      } else if (method == "ldlt") {
+        register_batches<LdltOptions, SparseLDLT<double, ExecutionSpace>>(run, matrix.name, *values);
+      } else {
+        register_batches<LuOptions, SparseLU<double, ExecutionSpace>>(run, matrix.name, *values);
       }
     }
 }

@@ -47,11 +47,12 @@ class BatchEngine;
 
 /// Factorizations of K matrices with one pattern, and solves with them, over one analysis.
 ///
-/// LU on devices of most matrices, and everywhere with Engine::multifrontal or Pivoting::threshold,
-/// factorizes the fronts of all systems together. Otherwise values of several systems are interleaved in
-/// groups: a system has a lane of a vector register on hosts, a thread on devices, and all systems share
-/// the pattern (docs/batch.md). Pivots are those of the analysis (static for LU, 1 × 1 for LDLᵀ); fronts
-/// have interchanges with Pivoting::threshold. A system whose pivots are too small, whose entries grow too
+/// LU on devices of most matrices, LDLᵀ of matrices with zeros on the diagonal, and everything with
+/// Engine::multifrontal or Pivoting::threshold, factorizes the fronts of all systems together. Otherwise
+/// values of several systems are interleaved in groups: a system has a lane of a vector register on hosts, a
+/// thread on devices, and all systems share the pattern (docs/batch.md). Pivots of lanes are those of the
+/// analysis (static for LU, 1 × 1 for LDLᵀ); fronts have interchanges with Pivoting::threshold, and for LDLᵀ
+/// pivots of each system's own. A system whose pivots are too small, whose entries grow too
 /// much, whose solution does not reach its error, or which a probe of its condition suspects to be
 /// singular, is factorized by a `Numeric` of its own with the same options, which has every protection of
 /// single solves. With DirectOptions::estimate_condition all systems are. Statuses and errors are per

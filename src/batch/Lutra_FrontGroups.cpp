@@ -19,13 +19,11 @@ FrontGroups<Scalar, ExecutionSpace>::FrontGroups(const ExecutionSpace& exec, con
     : m_exec(exec),
       m_pattern(pattern),
       m_budget(budget),
-      m_tree(std::make_unique<FrontTree>(std::move(tree))),
-      m_shared_bytes(bytes_of_product_buffers<Scalar, ExecutionSpace>(exec.concurrency())),
-      m_tree_reservation(budget) {
+      m_tree(std::make_unique<FrontTree>(std::move(tree))) {
   const auto n_rows = static_cast<std::size_t>(pattern.n);
-  m_slot_bytes = FrontForest<Scalar, ExecutionSpace>::bytes_per_slot(exec, *m_tree) +
-                 n_arrays * n_rows * sizeof(Scalar) + 9 * sizeof(Real);
-  m_diagonal = upload(exec, m_tree_reservation, "lutra::batch::diagonals of panels", m_tree->diagonal);
+  const ForestBytes bytes = bytes_of_forest<Scalar>(exec, *m_tree, m_budget);
+  m_slot_bytes = bytes.a_slot + n_arrays * n_rows * sizeof(Scalar) + 9 * sizeof(Real);
+  m_shared_bytes = bytes.shared;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -42,19 +40,6 @@ void FrontGroups<Scalar, ExecutionSpace>::launch(const char* label, std::int64_t
                                                  const Kernel& kernel) const {
   using Policy = Kokkos::RangePolicy<ExecutionSpace, Tag, Kokkos::IndexType<std::int64_t>>;
   if (count > 0) Kokkos::parallel_for(label, Policy(m_exec, 0, count), kernel);
-}
-
-/// A team for each part of each owner's `numbers`.
-template <class Scalar, class ExecutionSpace>
-template <class Kernel>
-void FrontGroups<Scalar, ExecutionSpace>::launch_parts(const char* label, std::size_t owners,
-                                                       std::int64_t numbers, const Kernel& kernel) const {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  const std::int64_t teams =
-      static_cast<std::int64_t>(owners) * ((numbers + Kernel::length - 1) / Kernel::length);
-  if (teams > 0)
-    Kokkos::parallel_for(label, Policy(m_exec, static_cast<int>(teams), team_width<ExecutionSpace>(128)),
-                         kernel);
 }
 
 /// The systems of all slots.
@@ -80,9 +65,8 @@ void FrontGroups<Scalar, ExecutionSpace>::reserve(std::size_t count) {
   m_columns = m_work_bytes = m_forest_bytes = 0;
   m_work_reservation = MemoryReservation(m_budget);
   const std::size_t used = m_budget.used_bytes();
-  m_forest = std::make_unique<FrontForest<Scalar, ExecutionSpace>>(
-      m_exec, *m_tree, count, to_host(m_exec, m_pattern.row_scale), to_host(m_exec, m_pattern.col_scale),
-      m_budget);
+  m_forest = make_front_forest<Scalar>(m_exec, *m_tree, count, to_host(m_exec, m_pattern.row_scale),
+                                       to_host(m_exec, m_pattern.col_scale), m_budget);
   m_forest_bytes = bytes_since(used, m_budget);
 }
 
@@ -90,46 +74,37 @@ template <class Scalar, class ExecutionSpace>
 void FrontGroups<Scalar, ExecutionSpace>::load(const Values& values, std::span<const std::int64_t> systems) {
   MemoryReservation scratch(m_budget);
   const auto of = upload_systems(scratch, systems);
-  using Gather = GatherValues<Scalar, Values, decltype(of)>;
+  using From = CallerValues<Scalar, Values, decltype(of), decltype(m_pattern.source)>;
+  const From from{values, of, m_pattern.source, m_pattern.nnz, m_pattern.lists.hermitian};
   const auto all = static_cast<std::int64_t>(slots());
+  const std::int64_t entries = m_pattern.matrix_entries;
+  Scalar* const A = m_forest->values().data();
   using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for("lutra::batch::load", Policy(m_exec, 0, SlotItem::count(all, m_pattern.nnz)),
-                       Gather{values, of, all, m_pattern.nnz, m_forest->values().data()});
+  Kokkos::parallel_for("lutra::batch::load", Policy(m_exec, 0, SlotItem::count(all, entries)),
+                       GatherValues<Scalar, From>{from, all, entries, A});
+  if (m_pattern.lists.hermitian)
+    Kokkos::parallel_for(
+        "lutra::batch::real_diagonal", Policy(m_exec, 0, all * n()),
+        MakeDiagonalReal<Scalar, ContiguousLane<Scalar>, SlotRow>{m_pattern.lists.A, all, entries, A});
   m_exec.fence("lutra::batch: values are copied");
 }
 
 template <class Scalar, class ExecutionSpace>
 void FrontGroups<Scalar, ExecutionSpace>::factorize(double perturbation, std::span<SlotFindings> found) {
-  m_forest->factorize(m_exec);
-  MemoryReservation scratch(m_budget);
-  const std::size_t all = slots();
-  // largest entry, largest factor, smallest pivot, number of small pivots
-  const auto of = scratch.template allocate<Reals>(m_exec, "lutra::batch::findings", 4 * all);
-  Kokkos::deep_copy(m_exec, of, Real(0));
-  Real* const f = of.data();
-  Kokkos::deep_copy(m_exec, Kokkos::subview(of, std::pair(2 * all, 3 * all)), ThreadLane<Scalar>::huge);
-  using Largest = LargestOfSlots<Scalar, ExecutionSpace>;
-  const Offset panels = m_tree->panel_entries;
-  launch_parts("lutra::batch::largest entries", all, m_pattern.nnz,
-               Largest{m_pattern.nnz, m_forest->entries(), f});
-  launch_parts("lutra::batch::largest factors", all, panels, Largest{panels, m_forest->panels(), f + all});
-  launch_parts(
-      "lutra::batch::pivots", all, n(),
-      PivotsOfSlots<Scalar, ExecutionSpace>{n(), panels, static_cast<Real>(perturbation), m_diagonal.data(),
-                                            m_forest->panels(), f, f + 2 * all, f + 3 * all});
-  const auto host = to_host<double>(m_exec, of);
-  for (std::size_t s = 0; s < found.size(); ++s) {
-    found[s].growth = host[s] > 0 ? host[all + s] / host[s] : 0.0;  // infinite if a factor is, or NaN
-    found[s].smallest_pivot = host[2 * all + s];
-    found[s].perturbed = static_cast<std::int64_t>(host[3 * all + s]);
-  }
+  const std::size_t used = m_budget.used_bytes();
+  m_forest->factorize(m_exec, perturbation, found);
+  m_forest_bytes = m_forest_bytes + m_budget.used_bytes() - used;  // fronts may have got more room
 }
 
 template <class Scalar, class ExecutionSpace>
 void FrontGroups<Scalar, ExecutionSpace>::extract(std::size_t slot,
                                                   const Kokkos::View<Scalar*, Memory>& to) const {
-  const auto nnz = static_cast<std::size_t>(m_pattern.nnz);
-  Kokkos::deep_copy(m_exec, to, Kokkos::subview(m_forest->values(), std::pair(slot * nnz, (slot + 1) * nnz)));
+  using Extract = ExtractValues<Scalar, Kokkos::View<Scalar*, Memory>, decltype(m_pattern.entry_of)>;
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  const Scalar* const own =
+      m_forest->values().data() + slot * static_cast<std::size_t>(m_pattern.matrix_entries);
+  Kokkos::parallel_for("lutra::batch::extract", Policy(m_exec, 0, static_cast<std::int64_t>(to.extent(0))),
+                       Extract{own, 1, m_pattern.entry_of, to});
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -227,7 +202,7 @@ void FrontGroups<Scalar, ExecutionSpace>::probe(const std::vector<char>& used,
                                                 std::span<SlotSolution> solutions) const {
   using Kernel = ProbeVectors<Scalar>;
   const Kernel of{n(),
-                  m_pattern.nnz,
+                  m_pattern.matrix_entries,
                   m_pattern.lists.A,
                   m_pattern.col_scale.data(),
                   m_pattern.start.data(),
@@ -239,7 +214,7 @@ void FrontGroups<Scalar, ExecutionSpace>::probe(const std::vector<char>& used,
   m_forest->solve(m_exec, Transposition::none, 1, work(right_sides), work(solutions_array));
   launch<typename Kernel::Unscale>("lutra::batch::unscale", rows, of);
   Kokkos::deep_copy(m_exec, m_maxima, Real(0));
-  launch_parts("lutra::batch::amplify", slots(), n(),
+  launch_parts(m_exec, "lutra::batch::amplify", slots(), n(),
                LargestOfSlots<Scalar, ExecutionSpace>{n(), work(solutions_array), m_maxima.data()});
   const auto host = to_host<double>(m_exec, m_maxima);
   for (std::size_t s = 0; s < solutions.size(); ++s)
@@ -255,11 +230,11 @@ void FrontGroups<Scalar, ExecutionSpace>::compute_residual(Transposition op, std
   const std::size_t all = vectors(columns), count = slots();
   Real* const norm = m_maxima.data() + 4 * all;
   const LaneLists& lists = m_pattern.lists;
-  launch_parts("lutra::batch::residual", all, n(),
+  launch_parts(m_exec, "lutra::batch::residual", all, n(),
                ResidualVectors<Scalar, ExecutionSpace>{
                    op == Transposition::none ? lists.A : lists.A_columns, m_pattern.n,
                    op == Transposition::adjoint ? Real(-1) : Real(1), static_cast<std::int64_t>(count),
-                   static_cast<std::int64_t>(all), m_pattern.nnz, m_forest->values().data(),
+                   static_cast<std::int64_t>(all), m_pattern.matrix_entries, m_forest->values().data(),
                    work(right_sides), X, R, m_active.data(), m_maxima.data(), norm});
   const auto host = to_host<double>(m_exec, m_maxima);
   for (std::size_t v = 0; v < errors.size(); ++v)

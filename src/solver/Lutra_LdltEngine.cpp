@@ -351,6 +351,14 @@ std::int64_t LdltFactorization<Scalar, ExecutionSpace>::consume_timeout(const Ex
   return row >= 0 ? row : in_place;
 }
 
+LdltPlanOptions plan_options_of(const LdltOptions& options) {
+  LdltPlanOptions fronts;
+  if (options.front_pivoting == FrontPivoting::columns)
+    fronts.max_column_rows = std::numeric_limits<int>::max();
+  if (options.front_pivoting == FrontPivoting::blocks) fronts.max_column_rows = 0;
+  return fronts;
+}
+
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
 LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace& exec,
@@ -385,11 +393,8 @@ template <class Scalar, class ExecutionSpace>
 auto LdltEnginePlan<Scalar, ExecutionSpace>::plan_pivoted(const ExecutionSpace& exec,
                                                           const MemoryBudget& budget) const
     -> std::shared_ptr<const Pivoted> {
-  LdltPlanOptions fronts;
+  LdltPlanOptions fronts = plan_options_of(options);
   if (border) fronts.data_flow = false;
-  if (options.front_pivoting == FrontPivoting::columns)
-    fronts.max_column_rows = std::numeric_limits<int>::max();
-  if (options.front_pivoting == FrontPivoting::blocks) fronts.max_column_rows = 0;
   auto plan = plan_ldlt(exec, input->tree, {input->A, input->order, input->order}, budget, fronts, F.A);
   LdltSolver<Scalar, ExecutionSpace> solver(exec, plan, budget);
   return std::make_shared<const Pivoted>(Pivoted{std::move(plan), std::move(solver)});  // braces: Clang 14

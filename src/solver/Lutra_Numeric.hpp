@@ -60,6 +60,7 @@ struct Analysis {
   bool bordered = false;         ///< the plan ends with the rows of a Schur complement
   bool paired = false;  ///< LDLᵀ: matched rows are adjacent, so that the order depends on the values
   std::vector<Ordinal> row_front;  ///< [n] LDLᵀ: front in which each of the user's rows is a pivot
+  Ordinal zero_diagonals = 0;      ///< LDLᵀ: rows whose diagonal entry is zero or absent
   MemoryReservation reservation;
   std::size_t held_bytes = 0;  ///< bytes that the analysis holds in its budget
 

@@ -5,6 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cstdlib>
 #include <map>
+#include <type_traits>
 
 #include "Lutra_BatchCases.hpp"
 #include "Lutra_Reference_Singular.hpp"
@@ -118,42 +119,79 @@ void make_consistent(const HostMatrix<typename Types::Scalar>& A, BatchArray<Typ
   }
 }
 
-}  // namespace
+/// A symmetric pattern with random values in its lower triangle, often without diagonal entries.
+template <class Scalar>
+HostMatrix<Scalar> symmetric_pattern(int n, double mean, std::mt19937& random) {
+  auto matrix = add_mirror(permuted_matrix<HostMatrix<Scalar>>(n, mean, random));
+  for (Scalar& value : matrix.values)
+    value = random_value<Scalar>(random, 1) * as_scalar<Scalar>(random() % 3 == 0 ? 8.0 : 1.0);
+  return matrix;
+}
 
-TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile systems", "[batch][hostile]", AllTypes) {
-  using Scalar = typename TestType::Scalar;
-  using Space = typename TestType::Space;
+/// Makes the upper triangle of a matrix that of the lower one, and zero where either is.
+template <class Scalar>
+void mirror(const HostMatrix<Scalar>& pattern, bool hermitian, const auto& value) {
+  const auto begin = [&](std::size_t i) { return static_cast<std::size_t>(pattern.row_map[i]); };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(pattern.n_rows); ++i)
+    for (std::size_t p = begin(i); p < begin(i + 1); ++p) {
+      const auto j = static_cast<std::size_t>(pattern.entries[p]);
+      if (j > i) continue;
+      if (i == j && hermitian) value(p) = as_scalar<Scalar>(static_cast<double>(to_long(value(p)).real()));
+      std::size_t q = begin(j);
+      while (static_cast<std::size_t>(pattern.entries[q]) != i) ++q;
+      if (value(q) == Scalar(0)) value(p) = Scalar(0);
+      if (i != j) value(q) = hermitian ? ScalarTraits<Scalar>::conjugate(value(p)) : value(p);
+    }
+}
+
+/// Solves batches with the options. Systems that are not broken keep their bits, and no success is false.
+template <class Types, class Options>
+void check_batches(Options options) {
+  using Scalar = typename Types::Scalar;
+  constexpr bool is_symmetric = std::is_same_v<Options, LdltOptions>;
   const char* const given = std::getenv("LUTRA_HOSTILE_BATCHES");
   const int count = given != nullptr ? std::atoi(given) : 100;
-  LuOptions options;
-  options.engine = GENERATE(Engine::automatic, Engine::multifrontal);
-  options.pivoting = options.engine == Engine::automatic
-                         ? Pivoting::automatic
-                         : GENERATE(Pivoting::static_perturbed, Pivoting::threshold);
-  CAPTURE(static_cast<int>(options.engine), static_cast<int>(options.pivoting));
   std::map<Status, int> mix;
   for (int b = 0; b < count; ++b) {
     CAPTURE(b);
     Hostile<Scalar> hostile{std::mt19937(static_cast<unsigned>(9000 + b))};
     const std::size_t n = 3 + hostile.below(22);
-    const auto pattern =
-        permuted_matrix<HostMatrix<Scalar>>(static_cast<int>(n), 1.0 + 3.0 * hostile.unit(), hostile.random);
-    BatchedLU<Scalar, Space> batch(options);
-    if (batch.analyze(on_device<TestType>(pattern)) != Status::success) continue;
-    auto values = perturbed_values<TestType>(pattern, K, Storage::interleaved, static_cast<unsigned>(b));
-    auto B = random_block<TestType>(n, n_rhs, K, Storage::interleaved);
-    BatchArray<TestType> good(n, n_rhs, K, Storage::interleaved), X(n, n_rhs, K, Storage::interleaved);
+    const double mean = 1.0 + 3.0 * hostile.unit();
+    bool hermitian = false;
+    if constexpr (is_symmetric) {
+      hermitian = b % 2 == 1;
+      options.symmetry = hermitian ? Symmetry::hermitian : Symmetry::symmetric;
+    }
+    const auto repair = [&](const HostMatrix<Scalar>& pattern, const auto& value) {
+      if (is_symmetric) mirror<Scalar>(pattern, hermitian, value);
+    };
+    auto pattern = is_symmetric
+                       ? symmetric_pattern<Scalar>(static_cast<int>(n), mean, hostile.random)
+                       : permuted_matrix<HostMatrix<Scalar>>(static_cast<int>(n), mean, hostile.random);
+    repair(pattern, [&](std::size_t p) -> Scalar& { return pattern.values[p]; });
+    Batched<Scalar, typename Types::Space, Options> batch(options);
+    if (batch.analyze(on_device<Types>(pattern)) != Status::success) continue;
+    auto values = perturbed_values<Types>(pattern, K, Storage::interleaved, static_cast<unsigned>(b));
+    const auto of = [&](std::size_t k) {
+      return [&values, k](std::size_t p) -> Scalar& { return values(p, 0, k); };
+    };
+    for (std::size_t k = 0; k < K; ++k) repair(pattern, of(k));
+    values.to_device();
+    auto B = random_block<Types>(n, n_rhs, K, Storage::interleaved);
+    BatchArray<Types> good(n, n_rhs, K, Storage::interleaved), X(n, n_rhs, K, Storage::interleaved);
     (void)batch.factorize(values.matrix());
     batch.solve(B.view(), good.view());
     good.to_host();
     std::array<bool, K> is_spoilt{};
     for (std::size_t k = 0; k < K; ++k) {
       is_spoilt[k] = hostile.unit() < 0.6;
-      if (is_spoilt[k]) hostile.spoil(pattern, [&](std::size_t p) -> Scalar& { return values(p, 0, k); });
+      if (is_spoilt[k]) hostile.spoil(pattern, of(k));
     }
-    for (std::size_t k = 0; k < K; ++k)  // overflow of the case itself is no input
+    for (std::size_t k = 0; k < K; ++k) {  // overflow of the case itself is no input
       for (std::size_t p = 0; p < pattern.values.size(); ++p)
         if (!ScalarTraits<Scalar>::is_finite(values(p, 0, k))) values(p, 0, k) = Scalar(1);
+      if (is_spoilt[k]) repair(pattern, of(k));
+    }
     values.to_device();
     for (std::size_t k = 0; k < K; ++k)
       if (is_spoilt[k] && hostile.unit() < 0.5)
@@ -181,6 +219,26 @@ TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile systems", "[batch
                   << mix[Status::numerically_singular] + mix[Status::structurally_singular]);
   CHECK(mix[Status::success] > count * static_cast<int>(K) / 3);
   CHECK(mix[Status::numerically_singular] + mix[Status::structurally_singular] > count / 4);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile systems", "[batch][hostile]", AllTypes) {
+  LuOptions options;
+  options.engine = GENERATE(Engine::automatic, Engine::multifrontal);
+  options.pivoting = options.engine == Engine::automatic
+                         ? Pivoting::automatic
+                         : GENERATE(Pivoting::static_perturbed, Pivoting::threshold);
+  CAPTURE(static_cast<int>(options.engine), static_cast<int>(options.pivoting));
+  check_batches<TestType>(options);
+}
+
+TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile symmetric systems", "[batch][hostile]",
+                        AllTypes) {
+  LdltOptions options;
+  options.engine = GENERATE(Engine::simplicial, Engine::multifrontal);
+  CAPTURE(static_cast<int>(options.engine));
+  check_batches<TestType>(options);
 }
 
 }  // namespace lutra::Test

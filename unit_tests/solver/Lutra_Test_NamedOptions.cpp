@@ -90,13 +90,15 @@ TEST_CASE("errors of named options name the option and list the valid ones") {
   CHECK_THROWS_MATCHES(lutra::set_option(options, "memory_limit", "-1"), lutra::InputError,
                        Message("option memory_limit: '-1' is not a number of bytes"));
   CHECK_THROWS_MATCHES(
-      lutra::set_option(options, "engine", "auto"), lutra::InputError,
-      Message("option 'engine' is unknown (choose from positive_definite, symmetry, triangle, pair_ordering, "
-              "pivot_threshold, zero_tolerance, trust_pivots, front_pivoting, ordering, matching, pivoting, "
-              "expected_factorizations, "
-              "perturbation, factor_storage, max_refinement_steps, check, tolerance, solve_singular, "
-              "estimate_condition, "
-              "validate_input, time_stages, memory_limit, deadline, deterministic)"));
+      lutra::set_option(options, "trisolve", "auto"), lutra::InputError,
+      Message(
+          "option 'trisolve' is unknown (choose from positive_definite, symmetry, triangle, pair_ordering, "
+          "pivot_threshold, zero_tolerance, trust_pivots, front_pivoting, engine, ordering, matching, "
+          "pivoting, "
+          "expected_factorizations, "
+          "perturbation, factor_storage, max_refinement_steps, check, tolerance, solve_singular, "
+          "estimate_condition, "
+          "validate_input, time_stages, memory_limit, deadline, deterministic)"));
   CHECK_THROWS_MATCHES(lutra::set_option(options, "pivot_threshold", "0.6"), lutra::InputError,
                        Message("option pivot_threshold: 0.6 is out of range (above 0 and at most 0.5)"));
   CHECK_THROWS_MATCHES(lutra::set_option(options, "triangle", "left", "--triangle"), lutra::InputError,

@@ -24,9 +24,16 @@ inline bool fronts_are_faster(Ordinal rows, double flops, double entries) {
   return rows <= BatchCosts::small_rows || flops >= BatchCosts::flops_an_entry * entries;
 }
 
-/// Whether a batch over this analysis factorizes fronts: LU with resident fronts in working precision, if the
-/// options ask for fronts or for interchanges within them; on devices also where fronts are faster. Not with
-/// CommonOptions::deterministic: bits of lanes do not depend on the number of systems.
+/// Whether a batch over this analysis factorizes fronts, which are resident and in working precision. Not if
+/// the pattern makes the matrices singular.
+///
+/// LU: if the options ask for fronts or for interchanges within them; on devices also where fronts are
+/// faster. Not with CommonOptions::deterministic: bits of lanes do not depend on the number of systems.
+///
+/// LDLᵀ: if the options ask for fronts or for threshold pivoting, or if the analyzed matrix has zeros on its
+/// diagonal, so that few systems would keep pivots of order one. Cholesky: if the options ask for fronts.
+/// Whether fronts of other symmetric matrices are faster on devices is not measured. With `deterministic` on
+/// hosts only, where bits do not depend on the number of systems.
 template <class Scalar, class ExecutionSpace>
 bool takes_fronts(const Analysis<Scalar, ExecutionSpace>& analysis, const DirectOptions& options);
 

@@ -65,10 +65,10 @@ class DeviceLaneGroups {
     const auto slots = static_cast<std::int64_t>(systems.size());
     MemoryReservation scratch(m_budget);
     const auto of = upload_systems(scratch, systems);
-    using Load = LoadValues<Scalar, Values, decltype(of), decltype(m_pattern.source)>;
+    using From = CallerValues<Scalar, Values, decltype(of), decltype(m_pattern.source)>;
+    const From from{values, of, m_pattern.source, m_pattern.nnz, m_pattern.lists.hermitian};
     launch("lutra::batch::load", slots * m_pattern.matrix_entries,
-           Load{values, of, m_pattern.source, slots, m_pattern.matrix_entries, m_pattern.nnz,
-                m_pattern.lists.hermitian, m_A.data()});
+           LoadValues<Scalar, From>{from, slots, m_pattern.matrix_entries, m_A.data()});
     if (m_pattern.lists.hermitian)
       launch("lutra::batch::real_diagonal", slots * m_pattern.n,
              MakeDiagonalReal<Scalar>{m_pattern.lists.A, slots, m_pattern.matrix_entries, m_A.data()});
@@ -171,7 +171,7 @@ class DeviceLaneGroups {
     const LaneItem at(static_cast<std::int64_t>(slot), static_cast<std::int64_t>(m_groups * size));
     using Extract = ExtractValues<Scalar, Kokkos::View<Scalar*, Memory>, decltype(m_pattern.entry_of)>;
     launch("lutra::batch::extract", static_cast<std::int64_t>(to.extent(0)),
-           Extract{at.in(m_A.data(), m_pattern.matrix_entries), m_pattern.entry_of, to});
+           Extract{at.in(m_A.data(), m_pattern.matrix_entries), device_lanes, m_pattern.entry_of, to});
   }
 
  private:

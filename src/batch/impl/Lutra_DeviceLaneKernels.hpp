@@ -31,42 +31,48 @@ KOKKOS_FORCEINLINE_FUNCTION void raise_shared(T* maximum, const T& value) {
   if (value > *maximum) Kokkos::atomic_max(maximum, value);
 }
 
-/// Copies callers' values to groups; items are entries.
+/// Entries of callers' matrices, in the order of LaneLists::A.
 template <class Scalar, class Values, class Systems, class Source>
-struct LoadValues {
+struct CallerValues {
   Values values;
   Systems systems;  ///< [slots]
   Source source;    ///< BatchPattern::source
-  std::int64_t slots, entries, nnz;
+  std::int64_t nnz;
   bool hermitian;
+
+  KOKKOS_FUNCTION Scalar at(std::int64_t slot, std::int64_t item) const {
+    const std::int64_t k = systems(slot);
+    if (source.extent(0) == 0) return values(item, k);
+    const Offset p = source(item);
+    if (p >= 0) return p < nnz ? Scalar(values(p, k)) : Scalar(0);
+    const Scalar value = values(-1 - p, k);
+    return hermitian ? ScalarTraits<Scalar>::conjugate(value) : value;
+  }
+};
+
+/// Copies callers' values to groups; items are entries.
+template <class Scalar, class From>
+struct LoadValues {
+  From from;  ///< CallerValues
+  std::int64_t slots, entries;
   Scalar* A;
 
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
     const LaneItem at(t, slots);
-    const std::int64_t k = systems(at.slot);
-    Scalar value(0);
-    if (source.extent(0) == 0) {
-      value = values(at.item, k);
-    } else if (const Offset p = source(at.item); p < 0) {
-      value = values(-1 - p, k);
-      if (hermitian) value = ScalarTraits<Scalar>::conjugate(value);
-    } else if (p < nnz) {
-      value = values(p, k);
-    }
-    ThreadLane<Scalar>::store(at.in(A, entries), at.item, value);
+    ThreadLane<Scalar>::store(at.in(A, entries), at.item, from.at(at.slot, at.item));
   }
 };
 
 /// Drops the imaginary parts of the diagonal; items are rows.
-template <class Scalar>
+/// @tparam Item LaneItem, or one with its members whose numbers Lane reads
+template <class Scalar, class Lane = ThreadLane<Scalar>, class Item = LaneItem>
 struct MakeDiagonalReal {
   LaneRows rows;
   std::int64_t slots, entries;
   Scalar* A;
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
-    const LaneItem at(t, slots);
+    const Item at(t, slots);
     Scalar* const own = at.in(A, entries);
-    using Lane = ThreadLane<Scalar>;
     for (Offset p = rows.map[at.item]; p < rows.map[at.item + 1]; ++p)
       if (rows.entries[p] == at.item)
         Lane::store(own, p, Lane::real_value(Lane::real_part(Lane::load(own, p))));
@@ -345,10 +351,11 @@ struct TakeColumns {
 template <class Scalar, class To, class EntryOf>
 struct ExtractValues {
   const Scalar* A;  ///< of the slot
+  std::int64_t stride;
   EntryOf entry_of;
   To to;
   KOKKOS_FUNCTION void operator()(const std::int64_t p) const {
-    to(p) = A[(entry_of.extent(0) == 0 ? p : entry_of(p)) * device_lanes];
+    to(p) = A[(entry_of.extent(0) == 0 ? p : entry_of(p)) * stride];
   }
 };
 

@@ -3,90 +3,122 @@
 #define LUTRA_FRONTFOREST_HPP
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "Lutra_Factorization.hpp"
+#include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontSolver.hpp"
-#include "Lutra_MultifrontalPlan.hpp"
+#include "Lutra_LaneGroups.hpp"
+#include "Lutra_Options.hpp"
 
 namespace lutra::Impl {
 
-/// Multifrontal LU of one system, as a forest repeats it. On the host.
+/// Assembly tree and pattern of one system, as a forest repeats them. On the host.
 struct FrontTree {
-  AssemblyTree tree;  ///< without `order`
-  std::vector<Ordinal> row_order, col_order;
-  std::vector<Offset> A_map;
+  AssemblyTree tree;                          ///< without `order`
+  std::vector<Ordinal> row_order, col_order;  ///< equal for LDLᵀ
+  std::vector<Offset> A_map;                  ///< of both triangles for LDLᵀ
   std::vector<Ordinal> A_entries;
-  std::vector<Offset> diagonal;  ///< [n] place of each pivot in the panels of the system
-  Offset panel_entries = 0;      ///< of the system
-  LuOptions options;             ///< pivoting and device model
+  /// Pivoting, and LU's device model. No choice of pivots of LDLᵀ is `automatic`
+  std::variant<LuOptions, LdltOptions> options;
 };
-
-/// @param exec instance that has finished with the plan
-template <class Scalar, class ExecutionSpace>
-FrontTree take_front_tree(const ExecutionSpace& exec, const MultifrontalPlan<Scalar, ExecutionSpace>& plan,
-                          const LuOptions& options);
 
 /// Largest number of copies whose rows an Ordinal can number.
 std::size_t max_copies(const FrontTree& one);
 
-/// Multifrontal LU of the block diagonal matrix of `slots` systems: as many copies of one assembly tree.
+/// Copies of a FrontTree, on the host.
+struct ForestPattern {
+  ForestPattern(const FrontTree& one, std::size_t copies);
+  FrontEntries entries() const;
+
+  AssemblyTree tree;
+  std::vector<Ordinal> row_order, col_order;
+  std::vector<Offset> A_map;
+  std::vector<Ordinal> A_entries;
+};
+
+/// Multifrontal factorization of the block diagonal matrix of `slots` systems: as many copies of one assembly
+/// tree.
 ///
 ///      slot 0     slot 1          slot S − 1
 ///        o          o      …          o          front f of slot s is front s·fronts + f, its rows and
 ///       ╱ ╲        ╱ ╲               ╱ ╲         entries those of one system, shifted by s·n and s·nnz
 ///
-/// Panels, entries and pivots of a slot are contiguous, in the order of one system. Trees share no numbers,
-/// and pivots are not perturbed: the threshold would be that of the largest entry of all systems. What
-/// becomes of a zero pivot stays within its tree.
+/// Entries and pivots of a slot are contiguous, in the order of one system. Trees share no numbers. What
+/// becomes of a system without sound pivots stays within its tree.
 template <class Scalar, class ExecutionSpace>
 class FrontForest {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Real = RealOf<Scalar>;
   using Numbers = Kokkos::View<Scalar*, Memory>;
+  using RealScales = std::vector<Real>;
 
-  /// Plans on the host: O(slots · (entries of A + rows of fronts)). Allocates the values. Fences.
-  /// @param scales of rows and columns of one system, each [n] or empty
-  /// @throws OutOfMemoryError
-  FrontForest(const ExecutionSpace& exec, const FrontTree& one, std::size_t slots,
-              const std::vector<Real>& row_scale, const std::vector<Real>& col_scale,
-              const MemoryBudget& budget);
-
-  /// Bytes that each slot needs, with solves of one right-hand side: about those of a plan of one tree.
-  static std::size_t bytes_per_slot(const ExecutionSpace& exec, const FrontTree& one);
+  virtual ~FrontForest() = default;
+  FrontForest(const FrontForest&) = delete;
+  FrontForest& operator=(const FrontForest&) = delete;
 
   std::size_t slots() const { return m_slots; }
   /// [slots][nnz] values of the matrices, to be written before `factorize`.
   const Numbers& values() const { return m_values; }
-  const Scalar* panels() const { return m_factors.panels.data(); }    ///< [slots][panel entries]
-  const Scalar* entries() const { return m_factors.entries.data(); }  ///< [slots][nnz] of the scaled matrices
 
-  /// Does not fence on devices.
+  /// Factorizes the values. Fences.
+  /// @param perturbation least magnitude of a pivot, relative to the largest entry of its scaled matrix
+  /// @param found        out: of the first slots. `multiplier` is not found
   /// @throws TimeoutError on devices
-  void factorize(const ExecutionSpace& exec);
+  virtual void factorize(const ExecutionSpace& exec, double perturbation, std::span<SlotFindings> found) = 0;
   /// Solves for columns of [column][slots][n] numbers. Does not fence on devices.
   void solve(const ExecutionSpace& exec, Transposition op, int columns, const Scalar* B, Scalar* X);
   /// Bytes of the vectors that a solve needs beside B and X.
-  std::size_t bytes_of_solves(std::size_t columns) const {
-    return m_solver->predict_bytes(m_plan, m_factors.interchanges.has_value(), static_cast<int>(columns));
-  }
+  virtual std::size_t bytes_of_solves(std::size_t columns) const = 0;
   /// Fences on devices. @throws TimeoutError if a solve since the last call was given up
   void throw_if_stopped(const ExecutionSpace& exec);
 
+ protected:
+  using System = FrontSystem<Scalar, Memory>;
+
+  FrontForest(const ExecutionSpace& exec, const ForestPattern& all, std::size_t slots,
+              const RealScales& row_scale, const RealScales& col_scale, const MemoryBudget& budget);
+  ScaledValues<Scalar, Memory> scaled_values() const { return {m_values, m_row_scale, m_col_scale}; }
+  const PermutedPattern<Memory>& pattern() const { return m_F; }
+  const MemoryBudget& budget() const { return m_budget; }
+  /// @throws TimeoutError if the watchdog has stopped a front
+  static void throw_if_stopped_at(std::int64_t front);
+
  private:
+  virtual void solve_system(const ExecutionSpace& exec, const System& system) = 0;
+  /// As FrontSolver::consume_timeout.
+  virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
+
   std::size_t m_slots;
+  MemoryBudget m_budget;
   MemoryReservation m_keep;
   PermutedPattern<Memory> m_F;
-  LuPlan<Memory> m_plan;
-  FrontFactors<Scalar, ExecutionSpace> m_factors;
-  std::optional<FrontSolver<Scalar, ExecutionSpace>> m_solver;
   Numbers m_values;
   Kokkos::View<const Real*, Memory> m_row_scale, m_col_scale;  ///< [slots][n], or empty
-  Kokkos::View<unsigned char*, Memory> m_perturbed;            ///< [slots][n] all 0
 };
+
+/// Plans a forest on the host: O(slots · (entries of A + rows of fronts)). Allocates the values. Fences.
+/// @param scales of rows and columns of one system, each [n] or empty
+/// @throws OutOfMemoryError
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<FrontForest<Scalar, ExecutionSpace>> make_front_forest(
+    const ExecutionSpace& exec, const FrontTree& one, std::size_t slots,
+    const std::vector<RealOf<Scalar>>& row_scale, const std::vector<RealOf<Scalar>>& col_scale,
+    const MemoryBudget& budget);
+
+/// Bytes of a forest.
+struct ForestBytes {
+  std::size_t a_slot =
+      0;  ///< of each slot, with solves of one right-hand side: about those of a plan of one tree
+  std::size_t shared = 0;  ///< workspaces of host threads
+};
+/// @throws OutOfMemoryError
+template <class Scalar, class ExecutionSpace>
+ForestBytes bytes_of_forest(const ExecutionSpace& exec, const FrontTree& one, const MemoryBudget& budget);
 
 }  // namespace lutra::Impl
 

@@ -36,16 +36,26 @@ struct SlotItem {
   }
 };
 
+/// A row of a slot, for MakeDiagonalReal.
+struct SlotRow {
+  std::int64_t slot, item;
+  KOKKOS_FORCEINLINE_FUNCTION SlotRow(std::int64_t t, std::int64_t slots)
+      : slot(t % slots), item(t / slots) {}
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION T* in(T* array, std::int64_t entries) const {
+    return array + slot * entries;
+  }
+};
+
 /// Copies callers' values to slots.
-template <class Scalar, class Values, class Systems>
+template <class Scalar, class From>
 struct GatherValues {
-  Values values;
-  Systems systems;  ///< [slots]
-  std::int64_t slots, nnz;
+  From from;  ///< CallerValues
+  std::int64_t slots, entries;
   Scalar* to;
   KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
     const SlotItem at(t, slots);
-    if (at.slot < slots && at.item < nnz) to[at.slot * nnz + at.item] = values(at.item, systems(at.slot));
+    if (at.slot < slots && at.item < entries) to[at.slot * entries + at.item] = from.at(at.slot, at.item);
   }
 };
 
@@ -104,7 +114,7 @@ struct ProbeVectors {
   struct Weigh {};
   struct Unscale {};
   using Real = RealOf<Scalar>;
-  std::int64_t n, nnz;
+  std::int64_t n, entries;
   LaneRows rows;  ///< of A
   const Real *col_scale, *start;
   const Scalar* A;
@@ -112,7 +122,7 @@ struct ProbeVectors {
 
   KOKKOS_FUNCTION void operator()(const Weigh&, const std::int64_t t) const {
     const std::int64_t i = t % n;
-    const Scalar* const own = A + t / n * nnz;
+    const Scalar* const own = A + t / n * entries;
     Real sum = 0;
     for (Offset p = rows.map[i]; p < rows.map[i + 1]; ++p) {
       const Scalar a = own[rows.at == nullptr ? p : rows.at[p]];
@@ -135,6 +145,18 @@ struct SlotPart {
     end = begin + length < size ? begin + length : size;
   }
 };
+
+/// A team for each part of each owner's `numbers`.
+template <class ExecutionSpace, class Kernel>
+void launch_parts(const ExecutionSpace& exec, const char* label, std::size_t owners, std::int64_t numbers,
+                  const Kernel& kernel) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  const std::int64_t teams =
+      static_cast<std::int64_t>(owners) * ((numbers + Kernel::length - 1) / Kernel::length);
+  if (teams > 0)
+    Kokkos::parallel_for(label, Policy(exec, static_cast<int>(teams), team_width<ExecutionSpace>(128)),
+                         kernel);
+}
 
 /// Raises a maximum by those of the threads of a team.
 template <class Member, class Real>
@@ -208,7 +230,7 @@ struct ResidualVectors {
   LaneRows rows;  ///< of op(A)
   Ordinal n;
   Real sign;  ///< −1: values of A are conjugated
-  std::int64_t slots, vectors, nnz;
+  std::int64_t slots, vectors, entries;
   const Scalar* A;
   const Scalar* B;
   const Scalar* X;
@@ -221,8 +243,8 @@ struct ResidualVectors {
     const SlotPart part(team.league_rank(), n, length);
     const std::int64_t vector = part.owner, slot = vector % slots;
     if (active[vector] == 0) return;
-    const LaneResidual<Lane, 1> lane{rows,          n, sign, A + slot * nnz, B + vector * n, X + vector * n,
-                                     R + vector * n};
+    const LaneResidual<Lane, 1> lane{
+        rows, n, sign, A + slot * entries, B + vector * n, X + vector * n, R + vector * n};
     LaneErrors<Lane> errors;
     Real largest = 0;
     for (std::int64_t i = part.begin + team.team_rank(); i < part.end; i += team.team_size())

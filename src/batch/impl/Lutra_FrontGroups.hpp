@@ -45,7 +45,7 @@ class FrontGroups final : public BatchGroups<Scalar, ExecutionSpace> {
   /// Plans for so many systems, unless there is a plan for as many or more.
   void reserve(std::size_t slots) override;
   void load(const Values& values, std::span<const std::int64_t> systems) override;
-  /// `multiplier` is not found: with interchanges it is bounded.
+  /// `multiplier` is not found: with interchanges, or with threshold pivots of LDLᵀ, it is bounded.
   /// @param found [systems that were loaded]
   void factorize(double perturbation, std::span<SlotFindings> found) override;
   void solve(const ConstBlock& B, const Block& X, Transposition op, std::span<const std::int64_t> systems,
@@ -67,8 +67,6 @@ class FrontGroups final : public BatchGroups<Scalar, ExecutionSpace> {
   std::int64_t n() const { return m_pattern.n; }
   template <class Tag, class Kernel>
   void launch(const char* label, std::int64_t count, const Kernel& kernel) const;
-  template <class Kernel>
-  void launch_parts(const char* label, std::size_t owners, std::int64_t numbers, const Kernel& kernel) const;
   auto upload_systems(MemoryReservation& scratch, std::span<const std::int64_t> systems) const;
   std::size_t bytes_of_work(std::size_t columns) const;
   void reserve_work(std::size_t n_rhs);
@@ -94,8 +92,7 @@ class FrontGroups final : public BatchGroups<Scalar, ExecutionSpace> {
   MemoryBudget m_budget;
   std::unique_ptr<FrontTree> m_tree;
   std::size_t m_slot_bytes = 0, m_shared_bytes = 0, m_forest_bytes = 0, m_work_bytes = 0, m_kept_free = 0;
-  MemoryReservation m_tree_reservation, m_work_reservation;
-  Kokkos::View<const Offset*, Memory> m_diagonal;                 ///< [n] as in FrontTree
+  MemoryReservation m_work_reservation;
   std::unique_ptr<FrontForest<Scalar, ExecutionSpace>> m_forest;  ///< null: no room is reserved
   std::size_t m_columns = 0;                                      ///< right-hand sides at once
   Numbers m_work;                                                 ///< of each Array, [columns][slots][n]

@@ -160,6 +160,9 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
 
+/// Returns the options of plans of fronts with delayed pivots.
+LdltPlanOptions plan_options_of(const LdltOptions& options);
+
 /// Whether the factors of LDLᵀ or Cholesky are streamed from host memory: as asked, or on devices where L and
 /// D do not fit. Streamed factors are those of pivots in place, L and U.
 template <class Scalar, class ExecutionSpace>

@@ -207,6 +207,10 @@ struct LdltChoices {
   std::optional<bool> in_place_first{};
   /// How hosts pivot within fronts. Devices and static_perturbed accept only automatic.
   FrontPivoting front_pivoting = FrontPivoting::automatic;
+  /// How batches factorize: `simplicial` by lanes, `multifrontal` by fronts. Automatic means fronts if the
+  /// analyzed matrix has zeros on its diagonal, or if `pivoting` is `threshold`, and lanes otherwise. Single
+  /// matrices always have fronts.
+  Engine engine = Engine::automatic;
 
   bool operator==(const LdltChoices&) const = default;
 };

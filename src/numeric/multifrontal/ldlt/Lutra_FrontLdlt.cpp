@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Error.hpp"
@@ -219,7 +220,15 @@ Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename Executio
     if (fronts[f].parent >= 0)
       at(wanted, fronts[f].parent) = std::max(at(wanted, fronts[f].parent), wanted[f]);
   }
+  return change_room(exec, plan, budget, std::move(max_delayed), factors);
+}
+
+template <class Scalar, class ExecutionSpace>
+Offset change_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                   const MemoryBudget& budget, std::vector<int> max_delayed,
+                   LdltFactors<Scalar, ExecutionSpace>& factors) {
   limit_to_children(plan, max_delayed);
+  exec.fence("lutra::numeric: the former arrays are freed");
   const auto complement = factors.complement;
   factors = {};
   factors.complement = complement;
@@ -262,19 +271,21 @@ Determinant<Scalar> determinant(
       const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);
 LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_LDLT)
 
-#define LUTRA_FRONT_LDLT(Scalar, Space)                                                        \
-  template FrontFactorBytes predict_ldlt_bytes<Scalar, Space>(                                 \
-      const LdltPlan<typename Space::memory_space>&);                                          \
-  template void allocate_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&,     \
-                              const MemoryBudget&, LdltFactors<Scalar, Space>&);               \
-  template void factorize_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&,    \
-                               const LdltValues<Scalar, typename Space::memory_space>&,        \
-                               const LdltPivotRule&, LdltFactors<Scalar, Space>&, bool);       \
-  template LdltOutcome read_outcome(const Space&, const LdltFactors<Scalar, Space>&);          \
-  template Offset enlarge_room(const Space&, const LdltPlan<typename Space::memory_space>&,    \
-                               const MemoryBudget&, LdltFactors<Scalar, Space>&);              \
-  template Determinant<Scalar> determinant(const Space&, const LdltPlan<Space::memory_space>&, \
-                                           const LdltFactors<Scalar, Space>&,                  \
+#define LUTRA_FRONT_LDLT(Scalar, Space)                                                            \
+  template FrontFactorBytes predict_ldlt_bytes<Scalar, Space>(                                     \
+      const LdltPlan<typename Space::memory_space>&);                                              \
+  template void allocate_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&,         \
+                              const MemoryBudget&, LdltFactors<Scalar, Space>&);                   \
+  template void factorize_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&,        \
+                               const LdltValues<Scalar, typename Space::memory_space>&,            \
+                               const LdltPivotRule&, LdltFactors<Scalar, Space>&, bool);           \
+  template LdltOutcome read_outcome(const Space&, const LdltFactors<Scalar, Space>&);              \
+  template Offset enlarge_room(const Space&, const LdltPlan<typename Space::memory_space>&,        \
+                               const MemoryBudget&, LdltFactors<Scalar, Space>&);                  \
+  template Offset change_room(const Space&, const LdltPlan<typename Space::memory_space>&,         \
+                              const MemoryBudget&, std::vector<int>, LdltFactors<Scalar, Space>&); \
+  template Determinant<Scalar> determinant(const Space&, const LdltPlan<Space::memory_space>&,     \
+                                           const LdltFactors<Scalar, Space>&,                      \
                                            const Kokkos::View<const RealOf<Scalar>*, Space::memory_space>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FRONT_LDLT)
 

@@ -37,6 +37,18 @@ struct LdltPivotRule {
   /// 16 times the machine epsilon
   double zero_tolerance = -1;
   double perturbation = 0;  ///< with `static_perturbed`: least pivot magnitude relative to the largest entry
+  /// For a plan whose trees are those of several matrices (Lutra_LdltMatrices.hpp): the largest scaled entry of
+  /// each, in memory of the execution space, and the number of fronts of each. Tolerances are then relative to
+  /// the largest entry of a front's own matrix. Null: to that of all
+  const double* largest_entries = nullptr;
+  Ordinal fronts_a_matrix = 1;
+
+  /// The largest entry to which tolerances of a front are relative; 1 if all are zero.
+  /// @param of_all largest entry of all matrices
+  KOKKOS_FUNCTION double largest_entry(Ordinal front, double of_all) const {
+    const double largest = largest_entries != nullptr ? largest_entries[front / fronts_a_matrix] : of_all;
+    return largest > 0 ? largest : 1.0;
+  }
 };
 
 /// Content of a slot once its front has been factorized.
@@ -261,6 +273,16 @@ LdltOutcome read_outcome(const ExecutionSpace& exec, const LdltFactors<Scalar, E
 template <class Scalar, class ExecutionSpace>
 Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                     const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors);
+
+/// Reallocates the arrays for the given numbers of delayed columns, which become at most those that the
+/// children can delay; values are lost. Fences.
+/// @param max_delayed [count] capacity of each front
+/// @returns entries of all panels
+/// @throws OutOfMemoryError; the factors then have no storage for values
+template <class Scalar, class ExecutionSpace>
+Offset change_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                   const MemoryBudget& budget, std::vector<int> max_delayed,
+                   LdltFactors<Scalar, ExecutionSpace>& factors);
 
 /// Determinant of A = S⁻¹·Pᵀ·L·D·Lᵀ·P·S⁻¹: det(D) divided by the squared scales. Perturbed pivots enter with
 /// their perturbed values. Runs on one host thread, in pivot order; copies D to the host; O(slots) there.

@@ -242,7 +242,9 @@ inline constexpr auto fields_of<LdltChoices> = std::tuple{
     OptionField{"trust_pivots", &LdltChoices::trust_pivots,
                 "ldlt: singular by zero pivots only, however small the others are"},
     OptionField{"front_pivoting", &LdltChoices::front_pivoting,
-                "pivoting within fronts on hosts: blocks pivots a posteriori in every front"}};
+                "pivoting within fronts on hosts: blocks pivots a posteriori in every front"},
+    OptionField{"engine", &LdltChoices::engine,
+                "how batches factorize: simplicial by lanes, multifrontal by fronts"}};
 template <>
 inline constexpr auto fields_of<LdltOptions> =
     std::tuple_cat(std::tuple{OptionField{"positive_definite", &LdltOptions::positive_definite,

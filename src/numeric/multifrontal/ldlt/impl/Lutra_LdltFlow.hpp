@@ -169,7 +169,7 @@ struct LdltWholeFront {
       const Panel panel = in_space(stored, data.workspace + data.room[f].work, factors);
       const Team team{{block}, factors};
       LdltWorker<Scalar>{data}.assemble(team, front, panel);
-      const LdltTest<Scalar> test = data.test(front.parent < 0);
+      const LdltTest<Scalar> test = data.test(f, front.parent < 0);
       progress = eliminate_columns(team, panel, test, 0, panel.rows);
       block.barrier();  // the last column of L is complete
       if (panel.panel != stored.panel) copy(team, panel, stored);

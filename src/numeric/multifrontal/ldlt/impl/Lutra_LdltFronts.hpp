@@ -150,9 +150,10 @@ struct LdltData {
     records[f] = record;
   }
 
-  KOKKOS_FUNCTION LdltTest<Scalar> test(bool is_root) const {
+  /// The test of pivots of front f.
+  KOKKOS_FUNCTION LdltTest<Scalar> test(Ordinal f, bool is_root) const {
     using Real = RealOf<Scalar>;
-    const double largest = outcome->largest_entry > 0 ? outcome->largest_entry : 1.0;
+    const double largest = rule.largest_entry(f, outcome->largest_entry);
     const double zero =
         rule.zero_tolerance < 0 ? 16.0 * static_cast<double>(epsilon_of<Scalar>) : rule.zero_tolerance;
     const PivotChoice choice = rule.pivoting == Pivoting::none
@@ -244,7 +245,7 @@ struct LdltWorker {
     LdltRecord record = data.admit(f, delayed, is_stopped);
     record.moved = moved;
     const Panel panel = data.dense(f, record.delayed_in, moved);
-    const LdltTest<Scalar> test = data.test(data.is_root(front));
+    const LdltTest<Scalar> test = data.test(f, data.is_root(front));
     const bool takes_complement = data.complement != nullptr && front.parent < 0;
     LdltProgress progress;
     if (record.stopped == 0) {

@@ -411,7 +411,7 @@ KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar
                                      task.member, task.members};
   LdltRecord record = admit_front(block, launch, front, f);
   const auto panel = data.dense(f, record.delayed_in);
-  const LdltTest<Scalar> test = data.test(front.parent < 0);
+  const LdltTest<Scalar> test = data.test(f, front.parent < 0);
   LdltProgress progress;
   if (record.stopped == 0) {
     progress =
