@@ -203,7 +203,7 @@ TEST_CASE("a singular status names rows and columns also where only the bound of
   for (unsigned seed = 0; seed < 400; ++seed) {
     INFO("seed " << seed);
     Lu lu;
-    const Matrix A = sparse(nearly_dependent(seed));
+    const auto A = sparse(nearly_dependent(seed));
     if (lu.analyze(A) != Status::success || lu.factorize(A) != Status::success) continue;
     const std::vector<double> b = right_side(nearly_dependent(seed));
     std::vector<double> x(b.size());
