@@ -210,7 +210,7 @@ class Held:
             return b * float("nan")
 
     def solve_at(self, b: int, x: Any, trans: str) -> None:
-        """As `solve` for a contiguous tensor of numbers on the host, with the address b. x, like it, is the solution."""
+        """As `solve` of contiguous numbers on the host, at the address b; x, a tensor, gets the solution."""
         factors, pattern = self._factors, self._pattern
         if factors is None:
             x.fill_(float("nan"))

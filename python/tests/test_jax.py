@@ -95,7 +95,8 @@ class Jax(unittest.TestCase):
         for shape, columns in (((), None), ((3,), None), ((3,), 2)):
             pattern, values, b = self.problem("complex128", shape, columns=columns)
             values_dot, b_dot, x_bar = (
-                jnp.asarray(random_values(like.shape, "complex128", seed)) for seed, like in ((5, values), (6, b), (7, b))
+                jnp.asarray(random_values(like.shape, "complex128", seed))
+                for seed, like in ((5, values), (6, b), (7, b))
             )
             for trans in "NTH":
                 results = []
@@ -103,7 +104,7 @@ class Jax(unittest.TestCase):
                     lambda v, b, p=pattern, t=trans: lutra.jax.solve(v, b, p, t),
                     lambda v, b, p=pattern, t=trans: self.dense(p, v, b, t),
                 ):
-                    tangent = jax.jit(lambda v, b, f=solve: jax.jvp(f, (v, b), (values_dot, b_dot)))(values, b)
+                    tangent = jax.jit(lambda v, b, *dot, f=solve: jax.jvp(f, (v, b), dot))(values, b, values_dot, b_dot)
                     cotangent = jax.vjp(solve, values, b)[1](x_bar)
                     found = [tangent, cotangent]
                     if shape:

@@ -90,8 +90,10 @@ class Torch(unittest.TestCase):
             step = 1e-6
             for which, at in ((0, (1, 2)), (0, (0, 5)), (1, (1, 2, 1))):
 
-                def moved(by: complex, which: int = which, at: tuple[int, ...] = at, f: Any = loss) -> float:
-                    arguments = [values.detach().clone(), b.detach().clone()]
+                def moved(
+                    by: complex, which: int = which, at: Any = at, start: Any = (values, b), f: Any = loss
+                ) -> float:
+                    arguments = [argument.detach().clone() for argument in start]
                     arguments[which][at] += by
                     return float(f(*arguments))
 
@@ -165,7 +167,9 @@ class Torch(unittest.TestCase):
         """Tensors that are not contiguous, not aligned, or empty take another way, with the same solutions."""
         for scalar in TYPES:
             for shape in ((), (3,)):
-                _, pattern, values, b = (x if not torch.is_tensor(x) else x.detach() for x in self.problem(scalar, shape))
+                _, pattern, values, b = (
+                    x if not torch.is_tensor(x) else x.detach() for x in self.problem(scalar, shape)
+                )
                 expected = lutra.torch.solve(values, b, pattern)
                 wide = torch.zeros((*values.shape[:-1], 2 * values.shape[-1]), dtype=values.dtype)[..., ::2]
                 wide[...] = values
