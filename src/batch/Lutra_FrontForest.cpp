@@ -139,7 +139,7 @@ void FrontForest<Scalar, ExecutionSpace>::throw_if_stopped_at(std::int64_t front
 
 template <class Scalar, class ExecutionSpace>
 void FrontForest<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, Transposition op, int columns,
-                                                const Scalar* B, Scalar* X) {
+                                                const Scalar* B, Scalar* X, const char* active) {
   const bool plain = op == Transposition::none;
   const auto n = size_of(m_F.A.n_rows);
   System system;
@@ -149,7 +149,7 @@ void FrontForest<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, Tran
   system.in_row = plain ? m_F.row_order : m_F.col_order;
   system.out_row = plain ? m_F.col_order : m_F.row_order;
   system.n_columns = columns;
-  solve_system(exec, system);
+  solve_system(exec, system, active);
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -263,7 +263,7 @@ void FrontGroups<Scalar, ExecutionSpace>::refine(Transposition op, std::size_t c
     }
     if (std::ranges::find(active, char(1)) == active.end()) return;
     set_active(active);
-    m_forest->solve(m_exec, op, static_cast<int>(columns), work(residuals), work(trials));
+    m_forest->solve(m_exec, op, static_cast<int>(columns), work(residuals), work(trials), m_active.data());
     launch<typename Combine::Add>("lutra::batch::correct", numbers,
                                   Combine{n(), work(solutions_array), work(trials), m_active.data()});
     compute_residual(op, columns, work(trials), work(trial_residuals), trial);
@@ -293,7 +293,8 @@ void FrontGroups<Scalar, ExecutionSpace>::solve(const ConstBlock& B, const Block
     const std::size_t columns = std::min(m_columns, B.extent(1) - first);
     std::vector<char> active = activate(used, columns);
     read(B, of, columns, first, work(right_sides));
-    m_forest->solve(m_exec, op, static_cast<int>(columns), work(right_sides), work(solutions_array));
+    m_forest->solve(m_exec, op, static_cast<int>(columns), work(right_sides), work(solutions_array),
+                    m_active.data());
     if (options.check) {
       std::vector<SlotErrors> errors(vectors(columns));
       compute_residual(op, columns, work(solutions_array), work(residuals), errors);

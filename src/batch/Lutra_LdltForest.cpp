@@ -29,7 +29,12 @@ LdltForest<Scalar, ExecutionSpace>::LdltForest(const ExecutionSpace& exec, const
                                                const MemoryBudget& budget)
     : Base(exec, all, slots, row_scale, col_scale, budget), m_keep(budget), m_rule(rule_of(options)) {
   m_plan = plan_ldlt(exec, all.tree, all.entries(), budget, plan_options(options), this->pattern().A);
-  m_solver.emplace(exec, m_plan, budget);
+  bool by_trees = false;
+  if constexpr (is_host_space<ExecutionSpace>) {
+    by_trees = slots >= static_cast<std::size_t>(exec.concurrency());
+    if (by_trees) m_trees.emplace(exec, m_plan, budget);
+  }
+  if (!by_trees) m_solver.emplace(exec, m_plan, budget);
   allocate_ldlt(exec, m_plan, budget, m_factors);
   m_largest = m_keep.template allocate<decltype(m_largest)>(exec, "lutra::batch::largest entries", slots);
   m_outcomes = m_keep.template allocate<decltype(m_outcomes)>(exec, "lutra::batch::outcomes", slots);
@@ -128,14 +133,17 @@ std::vector<LdltMatrixOutcome> LdltForest<Scalar, ExecutionSpace>::outcomes(
   return result;
 }
 
+/// Hosts solve for one right-hand side after the other: a real one alone has kernels that round otherwise
+/// than those for several, so that a solution would depend on how many there are.
 template <class Scalar, class ExecutionSpace>
-std::size_t LdltForest<Scalar, ExecutionSpace>::bytes_of_solves(std::size_t columns) const {
-  return m_solver->predict_bytes(m_plan, false, group_width(static_cast<int>(columns)));
-}
-
-template <class Scalar, class ExecutionSpace>
-void LdltForest<Scalar, ExecutionSpace>::solve_system(const ExecutionSpace& exec, const System& system) {
-  for_column_groups(system.in, system.out, system.n_columns, group_width(system.n_columns),
+void LdltForest<Scalar, ExecutionSpace>::solve_system(const ExecutionSpace& exec, const System& system,
+                                                      [[maybe_unused]] const char* active) {
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (m_trees)
+      return m_trees->solve(exec, m_plan, m_factors, system, static_cast<int>(this->slots()), active);
+  }
+  const int at_once = is_host_space<ExecutionSpace> ? 1 : std::max(1, system.n_columns);
+  for_column_groups(system.in, system.out, system.n_columns, at_once,
                     [&](const auto& in, const auto& out, int columns) {
                       System some = system;
                       some.in = in;
@@ -146,8 +154,16 @@ void LdltForest<Scalar, ExecutionSpace>::solve_system(const ExecutionSpace& exec
 }
 
 template <class Scalar, class ExecutionSpace>
+std::size_t LdltForest<Scalar, ExecutionSpace>::bytes_of_solves(std::size_t columns) const {
+  const std::size_t width = is_host_space<ExecutionSpace> || columns == 1 ? 1 : 4;
+  const std::size_t values = static_cast<std::size_t>(m_factors.room.slots) +
+                             static_cast<std::size_t>(m_plan.base.n) + m_plan.base.rows.extent(0);
+  return values * width * sizeof(Scalar);
+}
+
+template <class Scalar, class ExecutionSpace>
 std::int64_t LdltForest<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
-  return m_solver->consume_timeout(exec, m_plan);
+  return m_solver ? m_solver->consume_timeout(exec, m_plan) : -1;
 }
 
 #define LUTRA_LDLT_FOREST(Scalar, Space) template class LdltForest<Scalar, Space>;

@@ -85,7 +85,8 @@ std::size_t LuForest<Scalar, ExecutionSpace>::bytes_of_solves(std::size_t column
 }
 
 template <class Scalar, class ExecutionSpace>
-void LuForest<Scalar, ExecutionSpace>::solve_system(const ExecutionSpace& exec, const System& system) {
+void LuForest<Scalar, ExecutionSpace>::solve_system(const ExecutionSpace& exec, const System& system,
+                                                    const char*) {
   m_solver->solve(exec, m_plan, m_factors, system);
 }
 

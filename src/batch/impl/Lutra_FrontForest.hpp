@@ -71,7 +71,9 @@ class FrontForest {
   /// @throws TimeoutError on devices
   virtual void factorize(const ExecutionSpace& exec, double perturbation, std::span<SlotFindings> found) = 0;
   /// Solves for columns of [column][slots][n] numbers. Does not fence on devices.
-  void solve(const ExecutionSpace& exec, Transposition op, int columns, const Scalar* B, Scalar* X);
+  /// @param active [column][slots] 0: the solution is not needed and may be undefined; null: all are needed
+  void solve(const ExecutionSpace& exec, Transposition op, int columns, const Scalar* B, Scalar* X,
+             const char* active = nullptr);
   /// Bytes of the vectors that a solve needs beside B and X.
   virtual std::size_t bytes_of_solves(std::size_t columns) const = 0;
   /// Fences on devices. @throws TimeoutError if a solve since the last call was given up
@@ -89,7 +91,7 @@ class FrontForest {
   static void throw_if_stopped_at(std::int64_t front);
 
  private:
-  virtual void solve_system(const ExecutionSpace& exec, const System& system) = 0;
+  virtual void solve_system(const ExecutionSpace& exec, const System& system, const char* active) = 0;
   /// As FrontSolver::consume_timeout.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
 

@@ -6,6 +6,7 @@
 
 #include "Lutra_FrontForest.hpp"
 #include "Lutra_LdltMatrices.hpp"
+#include "Lutra_LdltTreeSolver.hpp"
 
 namespace lutra::Impl {
 
@@ -41,25 +42,33 @@ class LdltForest final : public FrontForest<Scalar, ExecutionSpace> {
  private:
   using typename Base::System;
 
-  /// Hosts solve for one real right-hand side by kernels that round otherwise than those for several, so that
-  /// a solution would depend on how many there are.
-  static int group_width(int columns) {
-    return is_host_space<ExecutionSpace> && !ScalarTraits<Scalar>::is_complex ? 1 : columns;
-  }
+  /// Unused on devices.
+  struct NoTreeSolver {};
+  template <class Space>
+  struct TreeSolverOf {
+    using Type = NoTreeSolver;
+  };
+  template <HostExecution Space>
+  struct TreeSolverOf<Space> {
+    using Type = LdltTreeSolver<Scalar, Space>;
+  };
+  using TreeSolver = typename TreeSolverOf<ExecutionSpace>::Type;
+
   LdltOutcome run(const ExecutionSpace& exec);
   bool enlarge(const ExecutionSpace& exec);
   std::vector<int> wanted_room(const ExecutionSpace& exec) const;
   void inspect(const ExecutionSpace& exec, double perturbation, std::span<SlotFindings> found) const;
-  void solve_system(const ExecutionSpace& exec, const System& system) override;
+  void solve_system(const ExecutionSpace& exec, const System& system, const char* active) override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
 
   MemoryReservation m_keep;
   LdltPivotRule m_rule;
   LdltPlan<Memory> m_plan;
   LdltFactors<Scalar, ExecutionSpace> m_factors;
-  std::optional<LdltSolver<Scalar, ExecutionSpace>> m_solver;
-  Kokkos::View<double*, Memory> m_largest;              ///< [slots] entry of the scaled matrix
-  Kokkos::View<LdltMatrixOutcome*, Memory> m_outcomes;  ///< [slots]
+  std::optional<LdltSolver<Scalar, ExecutionSpace>> m_solver;  ///< empty if there is m_trees
+  std::optional<TreeSolver> m_trees;                           ///< on hosts with as many systems as threads
+  Kokkos::View<double*, Memory> m_largest;                     ///< [slots] entry of the scaled matrix
+  Kokkos::View<LdltMatrixOutcome*, Memory> m_outcomes;         ///< [slots]
 };
 
 }  // namespace lutra::Impl

@@ -25,7 +25,7 @@ class LuForest final : public FrontForest<Scalar, ExecutionSpace> {
   using typename Base::System;
 
   void inspect(const ExecutionSpace& exec, double perturbation, std::span<SlotFindings> found) const;
-  void solve_system(const ExecutionSpace& exec, const System& system) override;
+  void solve_system(const ExecutionSpace& exec, const System& system, const char* active) override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
 
   MemoryReservation m_keep;
