@@ -37,9 +37,9 @@ struct LdltPivotRule {
   /// 16 times the machine epsilon
   double zero_tolerance = -1;
   double perturbation = 0;  ///< with `static_perturbed`: least pivot magnitude relative to the largest entry
-  /// For a plan whose trees are those of several matrices (Lutra_LdltMatrices.hpp): the largest scaled entry of
-  /// each, in memory of the execution space, and the number of fronts of each. Tolerances are then relative to
-  /// the largest entry of a front's own matrix. Null: to that of all
+  /// For a plan whose trees are those of several matrices (Lutra_LdltMatrices.hpp): the largest scaled entry
+  /// of each, in memory of the execution space, and the number of fronts of each. Tolerances are then
+  /// relative to the largest entry of a front's own matrix. Null: to that of all
   const double* largest_entries = nullptr;
   Ordinal fronts_a_matrix = 1;
 
