@@ -426,7 +426,7 @@ class FrontPart {
   static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
     return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
   }
-  auto make_schedule(const std::optional<FrontShare>& share) const {
+  auto make_schedule([[maybe_unused]] const std::optional<FrontShare>& share) const {
 #ifdef KOKKOS_ENABLE_CUDA
     if constexpr (divides_on_devices) {
       if (share) return make_share_schedule<Scalar>(m_exec, m_plan, m_budget, *share);
