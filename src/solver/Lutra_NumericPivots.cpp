@@ -120,8 +120,6 @@ bool Numeric<Scalar, ExecutionSpace>::solve_with_other_pivots(Transposition op, 
   bool changed = false;
   const auto factorize_again = [&] {
     m_guard.forget();
-    m_forward_bound.reset();
-    m_unknown_solution = false;
     m_stage = Stage::analyzed;  // if this ends by an exception, there are no factors
     m_stage = judge_factors(factorize_values());
     m_factor_escalations = m_report.escalations.size();

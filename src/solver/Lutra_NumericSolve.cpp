@@ -176,13 +176,21 @@ Status Numeric<Scalar, ExecutionSpace>::solve_unchecked(const const_multivector_
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_t k,
                                                     RefinementOutcome& outcome) {
+  const auto bound_of_former_blocks = std::exchange(m_forward_bound, std::nullopt);
+  m_unknown_solution = false;
   bool changed = outcome.steps > 0;
   changed = solve_in_working_precision(op, outcome) || changed;
   changed = gmres_fallback(op, k, outcome) || changed;
   check_condition(op, k, outcome);
-  if (is_solved(outcome)) return changed;
-  changed = renew_for_block(op, k, outcome) || changed;
-  return solve_with_other_pivots(op, k, outcome) || changed;
+  if (!is_solved(outcome)) {
+    changed = renew_for_block(op, k, outcome) || changed;
+    changed = solve_with_other_pivots(op, k, outcome) || changed;
+  }
+  if (bound_of_former_blocks) {
+    m_forward_bound = std::max(m_forward_bound.value_or(0), *bound_of_former_blocks);
+    m_unknown_solution = *m_forward_bound >= 1;
+  }
+  return changed;
 }
 
 /// Renews the analysis, factorizes and solves again, if the analysis was made for other values.
@@ -229,10 +237,12 @@ bool Numeric<Scalar, ExecutionSpace>::solve_in_working_precision(Transposition o
   return true;
 }
 
-/// Solves once more for the right-hand sides in the workspace.
+/// Solves once more for the right-hand sides in the workspace, whose former bound no longer holds.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::solve_block_again(Transposition op, RefinementOutcome& outcome) {
   const double seconds = outcome.refine_seconds;
+  m_forward_bound.reset();
+  m_unknown_solution = false;
   m_work.maxima.clear(m_exec);
   outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op, refinement(), m_work, {});
   check_solved(outcome);
