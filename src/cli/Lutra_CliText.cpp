@@ -142,7 +142,7 @@ std::string errors_text(const Report& report, const std::string& name) {
   append(text, "componentwise backward", short_number(report.errors.backward_componentwise));
   append(text, "normwise backward", short_number(report.errors.backward_normwise));
   append(text, "forward", short_number(report.errors.forward));
-  append(text, "forward at most", short_number(report.errors.forward_bound));
+  append(text, "scaled forward at most", short_number(report.errors.forward_bound));
   if (text.empty()) return "";
   const std::int64_t steps = report.iterations.value_or(report.refinement_steps);
   const std::string what = report.iterations ? " iteration" : " step";
