@@ -9,6 +9,19 @@
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra::Impl {
+namespace {
+
+/// Where memory was refused, a system without solution may have one: what single solves try last needs more.
+/// @param before refusals of the budget before the call that gave `status`
+/// @throws OutOfMemoryError
+void throw_if_short_of_memory(Status status, const MemoryBudget& budget, std::int64_t before) {
+  const bool may_need_more = status == Status::numerically_singular || status == Status::breakdown ||
+                             status == Status::error_above_tolerance;
+  if (may_need_more && budget.refusals() > before)
+    throw OutOfMemoryError("batch: no memory for all attempts to solve a system", 0);
+}
+
+}  // namespace
 
 /// Makes and factorizes the Numeric of a slot.
 template <class Scalar, class ExecutionSpace>
@@ -21,8 +34,10 @@ auto BatchEngine<Scalar, ExecutionSpace>::make_numeric(const Chunk& chunk, std::
   m_groups->extract(slot, values);
   auto numeric = std::make_unique<SystemNumeric>(m_analysis, m_options, m_exec, m_budget);
   const auto& A = m_analysis->pattern();
+  const std::int64_t refusals = m_budget.refusals();
   const Status status = numeric->factorize({A.n_rows, A.n_cols, A.row_map, A.entries, values});
   m_exec.fence("lutra::batch: values of a system are freed");
+  throw_if_short_of_memory(status, m_budget, refusals);
   m_report.statuses[k] = status == Status::success ? Status::not_solved : status;
   const Report& report = numeric->report();
   m_report.perturbed_pivots[k] = static_cast<int>(report.pivots.perturbed.value_or(0));
@@ -49,8 +64,10 @@ void BatchEngine<Scalar, ExecutionSpace>::solve_alone(const Chunk& chunk, std::s
   with_numeric(chunk, slot, [&](SystemNumeric& numeric) {
     const std::pair<std::size_t, std::size_t> columns(static_cast<std::size_t>(before.first_failed),
                                                       B.extent(1));
+    const std::int64_t refusals = m_budget.refusals();
     m_report.statuses[k] = numeric.solve(Kokkos::subview(B, Kokkos::ALL, columns, k),
                                          Kokkos::subview(X, Kokkos::ALL, columns, k), op);
+    throw_if_short_of_memory(m_report.statuses[k], m_budget, refusals);
     const Report& report = numeric.report();
     if (report.errors.backward_componentwise)
       m_report.componentwise[k] = std::max(before.componentwise, *report.errors.backward_componentwise);

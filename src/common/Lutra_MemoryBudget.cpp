@@ -9,14 +9,6 @@ namespace lutra {
 
 namespace {
 constexpr std::size_t max_blocks = 32;  // capacity of a pool
-
-[[noreturn]] void refuse(std::string_view label, std::size_t bytes, std::size_t limit, std::size_t used) {
-  throw OutOfMemoryError("'" + std::string(label) + "' needs " + std::to_string(bytes) +
-                             " bytes, but of the memory limit of " + std::to_string(limit) + " bytes " +
-                             std::to_string(used) + " are in use",
-                         bytes);
-}
-
 }  // namespace
 
 MemoryPool::Block MemoryPool::take(std::string_view space, std::size_t bytes) {
@@ -56,6 +48,15 @@ std::size_t MemoryBudget::available_bytes() const noexcept {
 
 std::size_t MemoryBudget::peak_bytes() const noexcept {
   return std::max<std::size_t>(m_account->past_peak, m_account->used);
+}
+
+void MemoryBudget::refuse(std::string_view label, std::size_t bytes, std::size_t limit,
+                          std::size_t used) const {
+  ++m_account->refusals;
+  throw OutOfMemoryError("'" + std::string(label) + "' needs " + std::to_string(bytes) +
+                             " bytes, but of the memory limit of " + std::to_string(limit) + " bytes " +
+                             std::to_string(used) + " are in use",
+                         bytes);
 }
 
 void MemoryBudget::require(std::string_view label, std::size_t bytes) const {

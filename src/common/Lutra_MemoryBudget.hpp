@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -57,6 +58,8 @@ class MemoryBudget {
   std::size_t used_bytes() const noexcept { return m_account->used; }
   /// High-water mark of the bytes held.
   std::size_t peak_bytes() const noexcept;
+  /// How many charges the limit has refused, those that callers could do without included.
+  std::int64_t refusals() const noexcept { return m_account->refusals; }
   /// Bytes left under the limit; the largest std::size_t without a limit.
   std::size_t available_bytes() const noexcept;
 
@@ -92,8 +95,12 @@ class MemoryBudget {
     std::atomic<std::size_t> limit = 0;
     std::atomic<std::size_t> used = 0;
     std::atomic<std::size_t> past_peak = 0;  ///< largest `used` before any release
+    std::atomic<std::int64_t> refusals = 0;
     std::shared_ptr<MemoryPool> pool;
   };
+  [[noreturn]] void refuse(std::string_view label, std::size_t bytes, std::size_t limit,
+                           std::size_t used) const;
+
   std::shared_ptr<Account> m_account;
   RunControl m_run;  ///< copies with one another's control belong to one solver
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "Lutra_BatchCases.hpp"
 #include "Lutra_BatchPattern.hpp"
@@ -150,6 +151,49 @@ TEMPLATE_LIST_TEST_CASE("batch: a singular system is found whatever the right-ha
     BatchedLDLT<Scalar, Space> ldlt(options);
     check_statuses(ldlt, symmetric, Transposition::none);
   }
+}
+
+/// Regular systems, all but one of which suit the scales of the analysis, under lower and lower limits.
+TEMPLATE_LIST_TEST_CASE("batch: no system is called singular for want of memory", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  Case<TestType> of(false);
+  const int most = sizeof(RealOf<Scalar>) == 8 ? 200 : 15;
+  const auto scale = [&](std::size_t i) {
+    return std::ldexp(1.0, static_cast<int>(i * 7919 % static_cast<std::size_t>(2 * most)) - most);
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(of.n); ++i)
+    for (auto p = static_cast<std::size_t>(of.pattern.row_map[i]);
+         p < static_cast<std::size_t>(of.pattern.row_map[i + 1]); ++p) {
+      const double factor = scale(i) * scale(static_cast<std::size_t>(of.pattern.entries[p]));
+      of.values(p, 0, bad) = of.pattern.values[p] * as_scalar<Scalar>(factor);
+    }
+  of.values.to_device();
+  LuOptions lu;
+  lu.engine = GENERATE(Engine::simplicial, Engine::multifrontal);
+  const auto analysis =
+      lutra::analyze<Scalar, Space>(Space(), on_device<TestType>(of.pattern), lu, MemoryBudget());
+  bool was_short = false;
+  for (double limit = 1e8; limit > 1e3; limit *= 0.98) {
+    INFO("limit " << limit);
+    DirectOptions options;
+    options.memory_limit = static_cast<std::size_t>(limit);
+    BatchedNumeric<Scalar, Space> batch(analysis, options);
+    BatchArray<TestType> X(static_cast<std::size_t>(of.n), 1, K, Storage::interleaved);
+    try {
+      batch.factorize(of.values.matrix());
+      batch.solve(of.B.view(), X.view());
+    } catch (const OutOfMemoryError&) {
+      break;
+    }
+    for (std::size_t k = 0; k < K; ++k) {
+      const Status status = batch.report().statuses[k];
+      was_short = was_short || status == Status::out_of_memory;
+      INFO("system " << k << ": " << to_string(status));
+      CHECK((status == Status::success || (k == bad && status == Status::out_of_memory)));
+    }
+  }
+  CHECK(was_short);
 }
 
 }  // namespace lutra::Test
