@@ -52,12 +52,11 @@ class BatchEngine;
 /// values of several systems are interleaved in groups: a system has a lane of a vector register on hosts, a
 /// thread on devices, and all systems share the pattern (docs/batch.md). Pivots of lanes are those of the
 /// analysis (static for LU, 1 × 1 for LDLᵀ); fronts have interchanges with Pivoting::threshold, and for LDLᵀ
-/// pivots of each system's own. A system whose pivots are too small, whose entries grow too
-/// much, whose solution does not reach its error, or which a probe of its condition suspects to be
-/// singular, is factorized by a `Numeric` of its own with the same options, which has every protection of
-/// single solves. With DirectOptions::estimate_condition all systems are. Statuses and errors are per
-/// system. No bit of a system's solution depends on the other systems or on its place; with lanes none
-/// depends on K.
+/// pivots of each system's own. A system whose pivots are too small, whose entries grow too much, whose
+/// solution does not reach its error, or which a probe of its condition suspects to be singular, is
+/// factorized by a `Numeric` of its own with the same options, which has every protection of single solves.
+/// With DirectOptions::estimate_condition all systems are. Statuses and errors are per system. No bit of a
+/// system's solution depends on the other systems or on its place; with lanes none depends on K.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:

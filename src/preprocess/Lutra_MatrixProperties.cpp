@@ -44,15 +44,6 @@ void add_symmetry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& mat
   properties.value_symmetry = share(with_equal);
 }
 
-template <class Scalar>
-void add_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix,
-                  MatrixProperties& properties) {
-  for (Ordinal j = 0; j < std::min(matrix.n_rows, matrix.n_cols); ++j) {
-    const Offset k = find_entry(matrix, j, j);
-    if (k < 0 || matrix.values(k) == Scalar(0)) ++properties.zero_diagonals;
-  }
-}
-
 void add_shape(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, MatrixProperties& properties) {
   std::vector<std::int64_t> column_length(static_cast<std::size_t>(pattern.n_cols), 0);
   for (Ordinal r = 0; r < pattern.n_rows; ++r) {
@@ -75,20 +66,30 @@ void add_shape(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ma
 }  // namespace
 
 template <class Scalar>
+std::int64_t count_zero_diagonals(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
+  std::int64_t count = std::min(matrix.n_rows, matrix.n_cols);
+  for (Ordinal i = 0; i < matrix.n_rows; ++i)
+    for (Offset e = matrix.row_map(i); e < matrix.row_map(i + 1); ++e)
+      if (matrix.entries(e) == i && matrix.values(e) != Scalar(0)) --count;
+  return count;
+}
+
+template <class Scalar>
 MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
   MatrixProperties properties;
   properties.rows = matrix.n_rows;
   properties.cols = matrix.n_cols;
   properties.nnz = matrix.nnz();
   add_symmetry(matrix, properties);
-  add_diagonal(matrix, properties);
+  properties.zero_diagonals = count_zero_diagonals(matrix);
   add_shape(matrix.pattern(), properties);
   properties.structural_rank = maximum_transversal(matrix.pattern()).rank;
   return properties;
 }
 
-#define LUTRA_MATRIX_PROPERTIES(Scalar) \
-  template MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
+#define LUTRA_MATRIX_PROPERTIES(Scalar)                                                                    \
+  template MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&); \
+  template std::int64_t count_zero_diagonals(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_MATRIX_PROPERTIES)
 
 }  // namespace lutra

@@ -29,6 +29,10 @@ struct MatrixProperties {
 template <class Scalar>
 MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
 
+/// Number of diagonal positions without an entry or with a zero. O(nnz)
+template <class Scalar>
+std::int64_t count_zero_diagonals(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
+
 }  // namespace lutra
 
 #endif

@@ -12,6 +12,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltAttempts.hpp"
 #include "Lutra_LdltEngine.hpp"
+#include "Lutra_MatrixProperties.hpp"
 #include "Lutra_PivotCascade.hpp"
 #include "Lutra_RunStage.hpp"
 #include "Lutra_ScaleFit.hpp"
@@ -179,16 +180,6 @@ OrderedTree scale_and_order(const ExecutionSpace& exec,
   return ordered;
 }
 
-/// Returns the number of rows whose diagonal entry is zero or absent.
-template <class Scalar>
-Ordinal count_zero_diagonals(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S) {
-  Ordinal count = S.n_rows;
-  for (Ordinal i = 0; i < S.n_rows; ++i)
-    for (Offset e = S.row_map(i); e < S.row_map(i + 1); ++e)
-      if (S.entries(e) == i && S.values(e) != Scalar(0)) --count;
-  return count;
-}
-
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -240,7 +231,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
   Report& report = analysis.report = report_of(options);
   report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
   const auto on_host = copy_to_host(exec, S);
-  analysis.zero_diagonals = count_zero_diagonals(on_host);
+  analysis.zero_diagonals = static_cast<Ordinal>(count_zero_diagonals(on_host));
   auto ordered = scale_and_order(exec, S, on_host, border != nullptr, options, budget, report);
   PivotOrder& pivots = ordered.pivots;
   AssemblyTree& tree = ordered.tree;

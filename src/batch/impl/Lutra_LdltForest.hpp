@@ -13,7 +13,7 @@ namespace lutra::Impl {
 /// LDLᵀ or Cholesky of a forest. Each system has its own threshold pivots, of order one and two, and delays
 /// its own columns; tolerances are relative to its own largest entry.
 ///
-/// Fronts have little room for delayed columns at first. If those of some systems do not fit, the fronts
+/// Fronts begin with little room for delayed columns. If those of some systems do not fit, the fronts
 /// concerned and their ancestors get `most_room` times the room, once and for all, and all systems are
 /// factorized again. Since only these fronts had stopped, no second repetition is needed. A system that needs
 /// more leaves the batch, as does one for which memory does not suffice. Otherwise, whether a system leaves
