@@ -2,6 +2,7 @@
 #ifndef LUTRA_COMMUNICATOR_HPP
 #define LUTRA_COMMUNICATOR_HPP
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -354,6 +355,11 @@ bool is_built(CommBackend backend);
 
 /// Collective: whether all ranks can use the backend, determined by a trial.
 bool can_use(Communicator& comm, CommBackend backend);
+
+/// Collective: two ranks, the smaller first, that have the same CUDA device; none if each has its own, or in
+/// builds without CUDA. Kernels of ranks that share a device take turns, so they must not wait for each other
+/// for long.
+std::optional<std::array<int, 2>> ranks_that_share_a_device(Communicator& comm);
 
 /// Changed signal.
 struct Arrival {

@@ -2,13 +2,17 @@
 #include "Lutra_Communicator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include <Kokkos_Macros.hpp>
+#include <Kokkos_Core.hpp>
 
 #include "Lutra_Config.hpp"
 #include "Lutra_Error.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_CheckCuda.hpp"
 #include "Lutra_PeerArena.hpp"
 #endif
 
@@ -44,6 +48,24 @@ bool can_use(Communicator& comm, CommBackend backend) {
   } catch (const InputError&) {  // thrown on all ranks
     return false;
   }
+}
+
+std::optional<std::array<int, 2>> ranks_that_share_a_device([[maybe_unused]] Communicator& comm) {
+#ifdef KOKKOS_ENABLE_CUDA
+  using Identity = std::array<char, sizeof(cudaUUID_t::bytes)>;
+  Identity mine{};
+  comm.agree("identification of devices", [&] {
+    cudaDeviceProp properties{};
+    Impl::check_cuda(cudaGetDeviceProperties(&properties, Kokkos::Cuda().cuda_device()),
+                     "identifying the device");
+    std::copy_n(properties.uuid.bytes, mine.size(), mine.begin());
+  });
+  const std::vector<Identity> all = comm.all_gather(mine);
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    for (std::size_t other = 0; other < rank; ++other)
+      if (all[rank] == all[other]) return std::array{static_cast<int>(other), static_cast<int>(rank)};
+#endif
+  return {};
 }
 
 SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::size_t signals,

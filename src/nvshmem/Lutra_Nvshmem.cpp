@@ -3,7 +3,6 @@
 // Kokkos, which would have to be the same in Lutra::lutra.
 #include "Lutra_Nvshmem.hpp"
 
-#include <array>
 #include <string>
 #include <vector>
 
@@ -71,21 +70,9 @@ std::shared_ptr<DeviceArena> make_arena(Communicator& comm, std::size_t bytes, s
 
 /// NVSHMEM could share devices between ranks, but kernels that wait for each other would take turns there.
 void check_devices(Communicator& comm) {
-  using Identity = std::array<char, sizeof(cudaUUID_t::bytes)>;
-  Identity mine{};
-  comm.agree("identification of devices", [&] {
-    int device = 0;
-    cudaDeviceProp properties{};
-    check_cuda(cudaGetDevice(&device), "identifying the device");
-    check_cuda(cudaGetDeviceProperties(&properties, device), "identifying the device");
-    std::copy_n(properties.uuid.bytes, mine.size(), mine.begin());
-  });
-  const std::vector<Identity> all = comm.all_gather(mine);
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    for (std::size_t other = 0; other < rank; ++other)
-      if (all[rank] == all[other])
-        throw InputError("communication backend 'nvshmem' is for one rank a device; ranks " +
-                         std::to_string(other) + " and " + std::to_string(rank) + " share one");
+  if (const auto shared = ranks_that_share_a_device(comm))
+    throw InputError("communication backend 'nvshmem' is for one rank a device; ranks " +
+                     std::to_string((*shared)[0]) + " and " + std::to_string((*shared)[1]) + " share one");
 }
 
 /// Whether NVSHMEM already runs, with the ranks of the communicator.

@@ -96,7 +96,9 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
       costs.divides_fronts = !symmetry;
       return costs;
     }
-    return DivisionCosts::of_devices(channel.is_direct());
+    DivisionCosts costs = DivisionCosts::of_devices(channel.is_direct());
+    costs.divides_fronts = channel.has_own_devices() && !symmetry;
+    return costs;
   }
 
   /// A device may wait for a message as long as another works: all flops at a tenth of a device's speed.
