@@ -20,6 +20,8 @@
 //   load(base, e), store     entry e of an array
 //   at_once                  multiply-adds whose loads do not wait for one another
 //   is_less(a, b, x, y)      a < b ? x : y, lane by lane
+//   plus_product(a, x, y)    a + x·y of sizes, and
+//   minus_product(a, x, y)   a − x·y of values, with the same rounding in all kernels
 //
 // Sources compiled for one instruction set include this file, so that everything is a template over Lanes and
 // nothing else is included.
@@ -311,7 +313,7 @@ struct LaneResidual {
       for (int c = 0; c < Columns; ++c) {
         const Value x = Lanes::load(X, of(c, rows.entries[p]));
         rest[c] = Lanes::minus_product(rest[c], a, x);
-        size[c] = size[c] + size_of_a * size_of(x);
+        size[c] = Lanes::plus_product(size[c], size_of_a, size_of(x));
       }
     }
     LaneErrors<Lanes>::raise(norm, sum);

@@ -45,7 +45,12 @@ struct ThreadLane {
       return value;
     }
   }
-  /// a·b, never joined with an addition to one rounding (HostSizes::rounded).
+  /// a + x·y, rounded once. Left to the compiler, it would be joined in some kernels and not in others.
+  KOKKOS_FORCEINLINE_FUNCTION static Real plus_product(Real a, Real x, Real y) {
+    KOKKOS_IF_ON_DEVICE((return Kokkos::fma(x, y, a);))
+    KOKKOS_IF_ON_HOST((return a + x * y;))
+  }
+  /// a·b, never joined with an addition.
   KOKKOS_FORCEINLINE_FUNCTION static Real rounded(Real a, Real b) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
     if constexpr (sizeof(Real) == 8) {
@@ -66,8 +71,8 @@ struct ThreadLane {
   }
   KOKKOS_FORCEINLINE_FUNCTION static Value product(const Value& a, const Value& b) {
     if constexpr (is_complex) {
-      return {a.real() * b.real() - rounded(a.imag(), b.imag()),
-              a.real() * b.imag() + rounded(a.imag(), b.real())};
+      return {plus_product(-rounded(a.imag(), b.imag()), a.real(), b.real()),
+              plus_product(rounded(a.imag(), b.real()), a.real(), b.imag())};
     } else {
       return rounded(a, b);
     }
@@ -77,10 +82,10 @@ struct ThreadLane {
   }
   KOKKOS_FORCEINLINE_FUNCTION static Value minus_product(const Value& a, const Value& l, const Value& u) {
     if constexpr (is_complex) {
-      return {a.real() - l.real() * u.real() + l.imag() * u.imag(),
-              a.imag() - l.real() * u.imag() - l.imag() * u.real()};
+      return {plus_product(plus_product(a.real(), -l.real(), u.real()), l.imag(), u.imag()),
+              plus_product(plus_product(a.imag(), -l.real(), u.imag()), -l.imag(), u.real())};
     } else {
-      return a - l * u;
+      return plus_product(a, -l, u);
     }
   }
   KOKKOS_FORCEINLINE_FUNCTION static Value conjugated(const Value& value, Real sign) {

@@ -2,13 +2,41 @@
 #ifndef LUTRA_HOSTLANES_HPP
 #define LUTRA_HOSTLANES_HPP
 
+#if defined(__FMA__) || defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #define LUTRA_HOST_LANES_ONLY
 #include "Lutra_LaneKernels.hpp"
 
 // Numbers of a group of systems on hosts. Templates over `Isa`, which has the bytes of a register, as
 // everything that is compiled for several instruction sets.
+//
+// Sources that include this are compiled with -ffp-contract=off. Left to the compiler, products and sums
+// would be joined to one rounding in some kernels and not in others, and bits would depend on the number of
+// columns.
 
 namespace lutra::Impl {
+
+/// a + x·y, rounded once where the instruction set has that.
+template <class Real, class Register>
+LUTRA_LANE_FUNCTION Register fused(const Register& a, const Register& x, const Register& y) {
+  [[maybe_unused]] constexpr bool is_double = sizeof(Real) == 8;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Register) == 64 && is_double) return _mm512_fmadd_pd(x, y, a);
+  if constexpr (sizeof(Register) == 64 && !is_double) return _mm512_fmadd_ps(x, y, a);
+#endif
+#if defined(__FMA__)
+  if constexpr (sizeof(Register) == 32 && is_double) return _mm256_fmadd_pd(x, y, a);
+  if constexpr (sizeof(Register) == 32 && !is_double) return _mm256_fmadd_ps(x, y, a);
+#elif defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+  Register result;
+  for (unsigned l = 0; l < sizeof(Register) / sizeof(Real); ++l)
+    result[l] = is_double ? __builtin_fma(x[l], y[l], a[l]) : __builtin_fmaf(x[l], y[l], a[l]);
+  return result;
+#endif
+  return a + x * y;
+}
 
 /// Numbers of all lanes: 64 bytes in registers of Isa::bytes each.
 template <class Isa, class Real>
@@ -38,6 +66,18 @@ struct Pack {
     return joined(a, b, [](const Register& x, const Register& y) { return x / y; });
   }
   LUTRA_LANE_FUNCTION friend Pack operator-(const Pack& a) { return Pack{} - a; }
+  /// a + x·y and a − x·y
+  LUTRA_LANE_FUNCTION static Pack plus_product(const Pack& a, const Pack& x, const Pack& y) {
+    Pack result;
+    for (int r = 0; r < registers; ++r) result.part[r] = fused<Real>(a.part[r], x.part[r], y.part[r]);
+    return result;
+  }
+  LUTRA_LANE_FUNCTION static Pack minus_product(const Pack& a, const Pack& x, const Pack& y) {
+    Pack result;
+    for (int r = 0; r < registers; ++r)
+      result.part[r] = fused<Real>(a.part[r], Register(-x.part[r]), y.part[r]);
+    return result;
+  }
   LUTRA_LANE_FUNCTION friend Pack operator*(const Pack& a, Real factor) {
     return joined(a, a, [&](const Register& x, const Register&) { return x * factor; });
   }
@@ -72,19 +112,8 @@ struct HostSizes {
     for (int r = 0; r < Vector::registers; ++r) result.part[r] = typename Vector::Register{} + value;
     return result;
   }
-  /// A product that no compiler joins with an addition to one rounding. Whether it would, and which of two
-  /// products, depends on the code around, and with it the bits. What is to be joined is in minus_product.
-  LUTRA_LANE_FUNCTION static Vector rounded(Vector product) {
-    for (int r = 0; r < Vector::registers; ++r) {
-#if defined(__AVX512F__)
-      asm("" : "+v"(product.part[r]));
-#elif defined(__SSE2__)
-      asm("" : "+x"(product.part[r]));
-#elif defined(__aarch64__)
-      asm("" : "+w"(product.part[r]));
-#endif
-    }
-    return product;
+  LUTRA_LANE_FUNCTION static Size plus_product(const Size& a, const Size& x, const Size& y) {
+    return Vector::plus_product(a, x, y);
   }
   LUTRA_LANE_FUNCTION static Vector is_less(const Vector& a, const Vector& b, const Vector& x,
                                             const Vector& y) {
@@ -118,13 +147,11 @@ struct RealLanes : HostSizes<Isa, Real> {
   LUTRA_LANE_FUNCTION static Value zero() { return Value{}; }
   LUTRA_LANE_FUNCTION static Value real_value(const Size& size) { return size; }
   LUTRA_LANE_FUNCTION static Size real_part(const Value& value) { return value; }
-  LUTRA_LANE_FUNCTION static Value times(const Value& value, Real factor) {
-    return Base::rounded(value * factor);
-  }
-  LUTRA_LANE_FUNCTION static Value product(const Value& a, const Value& b) { return Base::rounded(a * b); }
+  LUTRA_LANE_FUNCTION static Value times(const Value& value, Real factor) { return value * factor; }
+  LUTRA_LANE_FUNCTION static Value product(const Value& a, const Value& b) { return a * b; }
   LUTRA_LANE_FUNCTION static Value plus(const Value& a, const Value& b) { return a + b; }
   LUTRA_LANE_FUNCTION static Value minus_product(const Value& a, const Value& l, const Value& u) {
-    return a - l * u;
+    return Vector::minus_product(a, l, u);
   }
   LUTRA_LANE_FUNCTION static Value conjugated(const Value& value, Real) { return value; }
   LUTRA_LANE_FUNCTION static Value reciprocal(const Value& value) { return Base::size(1) / value; }
@@ -162,14 +189,15 @@ struct ComplexLanes : HostSizes<Isa, Real> {
     return {Base::is_less(a, b, x.re, y.re), Base::is_less(a, b, x.im, y.im)};
   }
   LUTRA_LANE_FUNCTION static Value times(const Value& value, Real factor) {
-    return {Base::rounded(value.re * factor), Base::rounded(value.im * factor)};
+    return {value.re * factor, value.im * factor};
   }
   LUTRA_LANE_FUNCTION static Value product(const Value& a, const Value& b) {
-    return {a.re * b.re - Base::rounded(a.im * b.im), a.re * b.im + Base::rounded(a.im * b.re)};
+    return {Vector::plus_product(-(a.im * b.im), a.re, b.re), Vector::plus_product(a.im * b.re, a.re, b.im)};
   }
   LUTRA_LANE_FUNCTION static Value plus(const Value& a, const Value& b) { return {a.re + b.re, a.im + b.im}; }
   LUTRA_LANE_FUNCTION static Value minus_product(const Value& a, const Value& l, const Value& u) {
-    return {a.re - l.re * u.re + l.im * u.im, a.im - l.re * u.im - l.im * u.re};
+    return {Vector::plus_product(Vector::minus_product(a.re, l.re, u.re), l.im, u.im),
+            Vector::minus_product(Vector::minus_product(a.im, l.re, u.im), l.im, u.re)};
   }
   LUTRA_LANE_FUNCTION static Value conjugated(const Value& value, Real sign) {
     return {value.re, value.im * sign};
@@ -177,7 +205,7 @@ struct ComplexLanes : HostSizes<Isa, Real> {
   LUTRA_LANE_FUNCTION static Value reciprocal(const Value& value) {
     const Vector scale = max_norm(value);
     const Vector re = value.re / scale, im = value.im / scale;
-    const Vector norm = (re * re + Base::rounded(im * im)) * scale;
+    const Vector norm = Vector::plus_product(im * im, re, re) * scale;
     return {re / norm, -im / norm};
   }
   LUTRA_LANE_FUNCTION static Size max_norm(const Value& value) {
@@ -188,7 +216,7 @@ struct ComplexLanes : HostSizes<Isa, Real> {
     const Vector re = Base::absolute(value.re), im = Base::absolute(value.im);
     const Vector larger = Base::is_less(re, im, im, re), smaller = Base::is_less(re, im, re, im);
     const Vector ratio = Base::is_less(Vector{}, larger, smaller / larger, Vector{});
-    Vector sum = ratio * ratio + Base::size(1);
+    Vector sum = Vector::plus_product(Base::size(1), ratio, ratio);
     for (int r = 0; r < Vector::registers; ++r)
       for (int l = 0; l < Vector::lanes; ++l) sum.part[r][l] = root(sum.part[r][l]);
     return larger * sum + (im - im);

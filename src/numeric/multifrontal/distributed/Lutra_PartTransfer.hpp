@@ -152,11 +152,17 @@ class PartTransfer {
     return values;
   }
 
+  /// Rows of a block of pivots that its owner sends to the rank of the part. All ranks have L and, on hosts,
+  /// the blocks on the diagonal; on devices of these only the tiles of L.
+  static int packed_rows(const DividedColumns& columns, int block) {
+    return is_host_space<ExecutionSpace> ? columns.begin(block) : columns.end(block);
+  }
   /// Entries of U that a member computes and the rank of the part needs.
   static std::size_t packed_entries(const DividedColumns& columns, int member) {
     std::size_t entries = 0;
     for (int b = member; b < columns.blocks(); b += columns.ranks)
-      entries += static_cast<std::size_t>(columns.begin(b)) * static_cast<std::size_t>(columns.columns(b));
+      entries +=
+          static_cast<std::size_t>(packed_rows(columns, b)) * static_cast<std::size_t>(columns.columns(b));
     return entries +
            static_cast<std::size_t>(columns.pivots) * static_cast<std::size_t>(columns.rest(member));
   }
@@ -177,8 +183,8 @@ class PartTransfer {
     };
     const Block left(lower, size, columns.pivots);
     for (int b = member; b < columns.blocks(); b += columns.ranks)
-      visit_with(
-          Kokkos::subview(left, std::pair(0, columns.begin(b)), std::pair(columns.begin(b), columns.end(b))));
+      visit_with(Kokkos::subview(left, std::pair(0, packed_rows(columns, b)),
+                                 std::pair(columns.begin(b), columns.end(b))));
     const Block right(lower + static_cast<std::int64_t>(size) * columns.pivots, columns.cb_rows,
                       columns.pivots);  // transposed
     visit_with(Kokkos::subview(right, std::pair(columns.first_rest(member), columns.first_rest(member + 1)),
