@@ -111,7 +111,8 @@ TEST_CASE("wrong answers and changed outcomes are failures unless the matrix is 
   const Case<double> regular{"regular", dense({{4, 1}, {1, 4}})};
   Examination<double> examination(regular, 1, {}, findings);
   CHECK(examination.run());
-  for (const auto& failure : findings.failures()) UNSCOPED_INFO(failure.text);
+  for (const auto& failure : findings.failures())
+    UNSCOPED_INFO(failure.relation << ", " << failure.way << ": " << failure.text);
   CHECK(findings.failures().empty());
   CHECK(findings.counts("scale all", Way::ldlt).compared == 1);
   Outcome<double> wrong;

@@ -150,6 +150,7 @@ TEST_CASE("all ranks report a missing backend or too little memory alike", "[com
           ? "'nvshmem' is not started: call use_nvshmem"
           : "'nvshmem' is not in this build of Lutra; there is mpi"));
   CHECK(!lutra::can_use(comm, lutra::CommBackend::nvshmem));
+  if (!lutra::is_built(lutra::CommBackend::peer)) CHECK(!lutra::ranks_that_share_a_device(comm));
   const int last = comm.size() - 1;
   const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 63 : 8;  // more than any vector holds
   const std::string refused =

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "Lutra_At.hpp"
 #include "Lutra_Communicator.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_PartBoundaries.hpp"
@@ -37,7 +39,8 @@ class SharedFronts {
 
   /// Collective: allocates the memory and puts the values of divided parts there.
   /// @param boundaries of the parts
-  /// @throws OutOfMemoryError, or InputError if devices cannot map each other's memory, on all ranks
+  /// @throws OutOfMemoryError, or InputError if devices cannot map each other's memory or two ranks share
+  /// one, on all ranks
   void place([[maybe_unused]] const Parts& parts,
              [[maybe_unused]] const std::vector<PartBoundary>& boundaries) {
 #ifdef KOKKOS_ENABLE_CUDA
@@ -79,7 +82,10 @@ class SharedFronts {
     });
     std::vector<std::size_t> most(bytes);
     m_comm.all_max(most);
-    if (most[0] == 0) return;  // no rank divides any
+    if (most[0] == 0) return;                                // no rank divides any
+    if (const auto two = ranks_that_share_a_device(m_comm))  // kernels would wait for each other in turns
+      throw InputError("fronts are divided among devices, but ranks " + std::to_string((*two)[0]) + " and " +
+                       std::to_string((*two)[1]) + " share one");
     m_memory = std::make_unique<SymmetricMemory>(m_comm, bytes[0] + alignment, 1, CommBackend::peer);
     const PeerWindow& window = m_memory->peer_window();
     const auto address = reinterpret_cast<std::uintptr_t>(window.bytes[m_comm.rank()]);
