@@ -10,7 +10,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from . import _core
-from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar
+from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar, writable
 from ._closing import Closing
 from ._core import MemoryForecast, Report
 from ._errors import judge
@@ -82,7 +82,7 @@ class Factors(Closing):
         """Calls solve(b, x) with arrays of the library and returns x as an array of the caller's kind."""
         vectors = as_vectors(b, self._solver.scalar)
         if out is not None:
-            solve(vectors.array, out if isinstance(out, np.ndarray) else ordered(out))
+            solve(vectors.array, writable(out))
             return out
         x: Any
         if vectors.like is not None and on_device(b):
