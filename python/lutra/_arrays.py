@@ -52,6 +52,15 @@ def ordered(array: Any) -> Any:
     return OnDefaultStream(array) if on_device(array) else array
 
 
+def writable(out: Any) -> Any:
+    """The array that receives a solution, as the library takes it. Raises TypeError for arrays that never change."""
+    if isinstance(out, np.ndarray):
+        return out
+    if type(out).__module__.startswith("jax"):  # its DLPack does not say that it must not be written
+        raise TypeError("out: arrays of JAX cannot be written; use the solution that is returned")
+    return ordered(out)
+
+
 def _type_name(array: Any) -> str:
     """The name of the dtype, such as "float64", of arrays of NumPy, CuPy, PyTorch and JAX."""
     return str(array.dtype).rsplit(".", 1)[-1]
@@ -239,7 +248,8 @@ def as_systems(array: Any, name: str, scalar: str) -> Vectors:
 
 def on_device(array: Any) -> bool:
     """Whether an object with DLPack is in the memory of a device."""
-    return not isinstance(array, np.ndarray) and array.__dlpack_device__()[0] not in (1, 3)
+    on_host = (1, 3, 11)  # 3 and 11: pinned memory of CUDA and ROCm
+    return not isinstance(array, np.ndarray) and array.__dlpack_device__()[0] not in on_host
 
 
 def from_dlpack(array: Any, like: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._arrays import Csr, Vectors, as_csr, as_systems, from_dlpack, on_device, ordered, with_scalar
+from ._arrays import Csr, Vectors, as_csr, as_systems, from_dlpack, on_device, with_scalar, writable
 from ._closing import Closing
 from ._core import BatchReport
 from ._errors import AccuracyWarning, BatchError, describe_failures, warn
@@ -98,13 +98,13 @@ class BatchedFactors(Closing):
     def solve(self, b: Any, trans: str = "N", out: Any = None) -> Any:
         """Solves A_k x_k = b_k for all systems, or with trans 'T' or 'H' the transposed or adjoint ones.
 
-        `b` is [K × n] or [K × n × columns] with any strides, or [n] for all systems, as NumPy array or any object
-        with DLPack. The solution is of the same kind. Systems that are masked or have no solution are NaN in it, and
-        unchanged in `out`, which may be `b`. Raises BatchError, after the other systems have been solved.
+        `b` is [K × n] or [K × n × columns] with any strides, as NumPy array or any object with DLPack, or a NumPy
+        array [n] for all systems. The solution is of the same kind. Systems that are masked or have no solution are NaN
+        in it, and unchanged in `out`, which may be `b`. Raises BatchError, after the other systems have been solved.
         """
         vectors = self._as_block(b)
         if out is not None:
-            self._solve_into(vectors.array, out if isinstance(out, np.ndarray) else ordered(out), trans)
+            self._solve_into(vectors.array, writable(out), trans)
             return out
         if vectors.like is not None and on_device(b):
             x = self._batch.new_like(vectors.array)  # NaN

@@ -10,7 +10,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from . import _core
-from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar
+from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar, writable
 from ._closing import Closing
 from ._core import MemoryForecast, Report
 from ._errors import judge
@@ -82,7 +82,7 @@ class Factors(Closing):
         """Calls solve(b, x) with arrays of the library and returns x as an array of the caller's kind."""
         vectors = as_vectors(b, self._solver.scalar)
         if out is not None:
-            solve(vectors.array, out if isinstance(out, np.ndarray) else ordered(out))
+            solve(vectors.array, writable(out))
             return out
         x: Any
         if vectors.like is not None and on_device(b):
@@ -429,11 +429,12 @@ def cholesky(A: Any, batch: Any = None, **options: Any) -> LDLT | BatchedLDLT:
 def spilu(A: Any, **options: Any) -> ILU:
     """Computes incomplete factors: a preconditioner for `gmres`, or for SciPy by `as_linear_operator`.
 
-    Options are listed below. user_permutation has the columns of A in the order of elimination.
+    Options are listed below. user_permutation has the columns of A in the order of elimination. On devices `solve` may
+    apply the factors by a few Jacobi sweeps, if they come close in less time; with apply="exact" it never does.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(6, 6), format="csr")
-    >>> ilu = lutra.spilu(A, fill_level=1)
+    >>> ilu = lutra.spilu(A, fill_level=1, apply="exact")
     >>> np.allclose(A @ ilu.solve(np.ones(6)), 1)  # no fill in a tridiagonal matrix: the factors are exact
     True
     """

@@ -64,7 +64,7 @@ def _array(tensor: torch.Tensor) -> Any:
     """The numbers without history: an array of NumPy on the host, which costs less than DLPack, or a tensor."""
     if tensor.is_cpu:
         return tensor.numpy(force=True)
-    return tensor.detach().resolve_conj().resolve_neg()
+    return tensor.detach().resolve_conj().resolve_neg().contiguous()  # the gradient of a sum has strides of 0
 
 
 def _address(tensor: torch.Tensor) -> int:

@@ -32,7 +32,6 @@ class Reached {
 
   Reached(const char* name, const BatchArray& array)
       : m_array(array), m_data(elements<Plain>(name, array.data)) {
-    require_reachable(name, array.on_device);
     if constexpr (!on_host) {
       if (!array.on_device) copy_in();
     }
@@ -82,7 +81,6 @@ template <class Matrix, class Scalar>
 class OwnMatrix {
  public:
   OwnMatrix(const MatrixArrays& A, OrdinalType columns) : m_values("data", one_system(A)) {
-    require_reachable("A", A.on_device);
     m_matrix.n_rows = to_index(A.n_rows);
     m_matrix.n_cols = to_index(A.n_cols);
     const auto size = static_cast<std::size_t>(A.n_rows) + 1, nnz = static_cast<std::size_t>(A.nnz);

@@ -23,7 +23,7 @@ BatchArray batch_array(const BatchHandle& handle, const char* name, const Array&
   require_type(array, name, handle.scalar_dtype(), handle.scalar());
   BatchArray result;
   result.data = const_cast<void*>(static_cast<const void*>(array.data()));
-  result.on_device = is_on_device(array.device_type());
+  result.on_device = is_on_device(name, array);
   for (std::size_t d = 0; d < 3; ++d) {
     if (dimensions[d] >= array.ndim()) continue;
     result.extents[d] = array.shape(dimensions[d]);
@@ -151,8 +151,9 @@ void bind_batches(nb::module_& m) {
       .def(
           "new_like",
           [](const BatchHandle& h, const Input& B) {
+            const Life::Call call;
             OwnVectors vectors = new_like(h.scalar_dtype(), h.scalar_bytes(), B);
-            set_to_nan(vectors.memory.get(), B.nbytes());
+            set_to_nan(vectors.memory.get(), vectors.bytes, vectors.device_type != nb::device::cpu::value);
             return vectors;
           },
           "b"_a);

@@ -48,8 +48,7 @@ struct FactorCache::Slot {
   }
   void keep_values(const void* from, std::size_t count, bool device) {
     if (count > capacity || device != on_device || !values) {
-      values = device ? std::shared_ptr<void>(allocate(count), deallocate)
-                      : std::shared_ptr<void>(::operator new(count), [](void* p) { ::operator delete(p); });
+      values = allocate(count, device);
       capacity = count;
     }
     bytes = count;

@@ -25,7 +25,7 @@ void check_shift(const Handle& handle, const Input& shift, const MatrixArrays& A
   if (shift.ndim() != 1 || static_cast<std::int64_t>(shift.shape(0)) != A.n_rows ||
       (A.n_rows > 1 && shift.stride(0) != 1))
     throw InputError("shift: " + std::to_string(A.n_rows) + " contiguous elements are wanted");
-  if (is_on_device(shift.device_type()) != A.on_device) throw InputError("shift: it is not where A is");
+  if (is_on_device("shift", shift) != A.on_device) throw InputError("shift: it is not where A is");
 }
 
 template <class Array>
@@ -43,7 +43,7 @@ Vectors vectors(const Handle& handle, const char* name, const Array& array) {
     throw InputError(std::string(name) + ": strides have to be positive; pass a copy");
   result.row_stride = static_cast<std::size_t>(result.n > 1 ? row : 1);
   result.column_stride = static_cast<std::size_t>(result.k > 1 ? column : 1);
-  result.on_device = is_on_device(array.device_type());
+  result.on_device = is_on_device(name, array);
   return result;
 }
 
@@ -298,7 +298,7 @@ void bind_report(nb::module_& m) {
 void bind_solver(nb::module_& m) {
   nb::class_<OwnVectors>(m, "Vectors", "Vectors in memory of the library, for any library with DLPack.")
       .def(
-          "__dlpack__", [](const OwnVectors& v, const nb::kwargs&) { return v.to_dlpack(); },
+          "__dlpack__", [](const OwnVectors& v, const nb::kwargs& options) { return v.to_dlpack(options); },
           nb::sig("def __dlpack__(self, **options: object) -> object"))
       .def("__dlpack_device__", [](const OwnVectors& v) { return std::pair(v.device_type, v.device_id); })
       .def_ro("shape", &OwnVectors::shape);
@@ -317,7 +317,10 @@ void bind_solver(nb::module_& m) {
           "n_rhs"_a)
       .def(
           "new_like",
-          [](const Handle& h, const Input& B) { return new_like(h.scalar_dtype(), h.scalar_bytes(), B); },
+          [](const Handle& h, const Input& B) {
+            const Life::Call call;
+            return new_like(h.scalar_dtype(), h.scalar_bytes(), B);
+          },
           "b"_a)
       .def("factors", &factors)
       .def("structure", &structure)
@@ -358,11 +361,11 @@ MatrixArrays matrix_arrays(const std::string& scalar, const nb::dlpack::dtype& s
   require_type(entries, "indices", ordinal == "int32" ? nb::dtype<std::int32_t>() : nb::dtype<std::int64_t>(),
                ordinal);
   require_type(values, "data", scalar_dtype, scalar);
-  const bool on_device = is_on_device(values.device_type());
+  const bool on_device = is_on_device("A", values);
   const auto require = [&](const Input& array, const char* name) {
     if (array.ndim() != 1 || (array.shape(0) > 1 && array.stride(0) != 1))
       throw InputError(std::string(name) + ": one contiguous dimension is wanted");
-    if (is_on_device(array.device_type()) != on_device)
+    if (is_on_device(name, array) != on_device)
       throw InputError(std::string(name) + ": it is not where data is");
   };
   require(row_map, "indptr");

@@ -9,7 +9,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <new>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_PySpace.hpp"
 #include "Lutra_Solver.hpp"
 #include "Lutra_SparseILU.hpp"
@@ -21,7 +24,6 @@ namespace {
 /// space cannot access them.
 template <class Scalar, class Action>
 void with_matrix(const MatrixArrays& A, OrdinalType columns, const Action& action) {
-  require_reachable("A", A.on_device);
   const auto size = static_cast<std::size_t>(A.n_rows) + 1, nnz = static_cast<std::size_t>(A.nnz);
   const auto with_types = [&]<class Index, class Integer>(Index, Integer) {
     if (!std::in_range<Index>(A.n_rows) || !std::in_range<Index>(A.n_cols))
@@ -60,7 +62,6 @@ Strided<Scalar> view_of(const char* name, const Vectors& V) {
 /// X = f(B) by `views`, or, for host arrays and a device, by `spans` of values stored by columns.
 template <class Scalar, class Views, class Spans>
 void with_vectors(const Vectors& B, const Vectors& X, const Views& views, const Spans& spans) {
-  require_reachable("b", B.on_device);
   if (B.on_device != X.on_device) throw InputError("out: it is not where b is");
   if constexpr (!on_host) {
     if (!B.on_device) {
@@ -381,12 +382,25 @@ bool has_device() {
   return !on_host;
 }
 
-void* allocate(std::size_t bytes) {
-  return Kokkos::kokkos_malloc<Memory>("lutra::python::X", bytes);
+int device_id() {
+  return !on_host && Kokkos::is_initialized() ? Kokkos::device_id() : -1;
 }
 
-void deallocate(void* memory) noexcept {
-  if (Kokkos::is_initialized()) Kokkos::kokkos_free<Memory>(memory);
+void require_own_device(const char* name, int device) {
+  const int own = device_id();
+  if (own < 0 || device == own) return;
+  throw InputError(std::string(name) + ": the array is on device " + std::to_string(device) +
+                   ", but Lutra works on device " + std::to_string(own) +
+                   "; pass a copy there, or set KOKKOS_DEVICE_ID before the first solver is made");
+}
+
+std::shared_ptr<void> allocate(std::size_t bytes, bool on_device) {
+  if (!on_device) return {::operator new(bytes), [](void* memory) { ::operator delete(memory); }};
+  constexpr auto label = "lutra::python::X";
+  return {Impl::allocating(label, bytes, [&] { return Kokkos::kokkos_malloc<Memory>(label, bytes); }),
+          [](void* memory) {
+            if (Kokkos::is_initialized()) Kokkos::kokkos_free<Memory>(memory);
+          }};
 }
 
 void set_to_nan(void* memory, std::size_t bytes, bool on_device) {

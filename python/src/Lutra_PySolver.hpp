@@ -117,12 +117,16 @@ void stop_kokkos() noexcept;
 /// Name of the backend, and whether its memory is that of a CUDA or HIP device.
 std::string backend();
 bool has_device();
-/// Memory of the device. After Kokkos has ended `deallocate` does nothing.
-void* allocate(std::size_t bytes);
-void deallocate(void* memory) noexcept;
+/// Number of the device on which the solvers work; −1: on none, or Kokkos is not running.
+int device_id();
+/// @throws InputError if an array is on another device than that
+void require_own_device(const char* name, int device);
+/// Memory of the device or of the host. That of the device is not freed after Kokkos has ended.
+/// @throws OutOfMemoryError
+std::shared_ptr<void> allocate(std::size_t bytes, bool on_device);
 // Bytes in memory of the solvers, or of the host. All fence.
 /// NaN in numbers of any type.
-void set_to_nan(void* memory, std::size_t bytes, bool on_device = true);
+void set_to_nan(void* memory, std::size_t bytes, bool on_device);
 void copy_bytes(void* to, const void* from, std::size_t bytes, bool on_device);
 bool are_same_bytes(const void* one, const void* other, std::size_t bytes, bool on_device);
 

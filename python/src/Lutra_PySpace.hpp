@@ -41,13 +41,6 @@ T* elements(const char* name, const void* data) {
   return const_cast<T*>(static_cast<const T*>(data));
 }
 
-/// The memory of Python arrays, as seen from the space of the solver.
-inline void require_reachable(const char* name, bool on_device) {
-  if (on_device && on_host)
-    throw InputError(std::string(name) + ": the array is on a device, but Lutra works with " + backend() +
-                     " here");
-}
-
 /// A copy of a host array in the memory of the solver.
 template <class T>
 auto to_memory(const T* array, std::size_t size) {

@@ -145,6 +145,18 @@ PureSystems systems_of(const ffi::AnyBuffer& row_map, const ffi::AnyBuffer& colu
   return systems;
 }
 
+/// Kokkos must be running. @throws InputError for memory of another device than that of the solvers
+void require_own_memory([[maybe_unused]] const char* name, [[maybe_unused]] const void* array) {
+#ifdef LUTRA_XLA_CUDA
+  cudaPointerAttributes found{};
+  if (cudaPointerGetAttributes(&found, array) != cudaSuccess) {
+    cudaGetLastError();  // which Kokkos would take for its own
+  } else if (found.type == cudaMemoryTypeDevice) {
+    require_own_device(name, found.device);
+  }
+#endif
+}
+
 ffi::Error solve(const ffi::AnyBuffer& row_map, const ffi::AnyBuffer& columns, const ffi::AnyBuffer& values,
                  const ffi::AnyBuffer& B, ffi::AnyBuffer& X, std::string_view options, std::int64_t key,
                  bool transposed, bool on_device) {
@@ -152,6 +164,7 @@ ffi::Error solve(const ffi::AnyBuffer& row_map, const ffi::AnyBuffer& columns, c
     const Life::Call call;
     const ScalarType scalar = scalar_of(values.element_type());
     const auto pattern = XlaPatterns::instance().get(key, [&] { return parse(options, scalar); });
+    if (on_device) require_own_memory("values", values.untyped_data());
     pattern->cache().solve(systems_of(row_map, columns, values, B, X, transposed, on_device));
     return ffi::Error::Success();
   } catch (const InputError& error) {

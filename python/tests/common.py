@@ -13,6 +13,7 @@ import lutra
 NAMES = {"f32": "float32", "f64": "float64", "c64": "complex64", "c128": "complex128"}
 SCALARS = [NAMES[scalar] for scalar in lutra.build_info()["scalars"]]
 ORDINALS = lutra.build_info()["ordinals"]
+ON_DEVICE = lutra.build_info()["backend"] in ("cuda", "hip")
 
 
 def random_values(shape: tuple[int, ...] | int, dtype: str, seed: int = 1) -> np.ndarray:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import unittest
 import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from common import ORDINALS, random_values, unsymmetric
+from common import ON_DEVICE, ORDINALS, random_values, unsymmetric
 
 import lutra
 
@@ -28,6 +29,25 @@ class Tensor:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._array.__dlpack_device__()
+
+
+class Elsewhere(Tensor):
+    """An array on the host whose DLPack says that it is on a device."""
+
+    def __init__(self, array: np.ndarray, device: tuple[int, int]) -> None:
+        super().__init__(array)
+        self._device = device
+
+    def __dlpack__(self, **options: object) -> object:
+        capsule = self._array.__dlpack__()
+        pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        place = (ctypes.c_int32 * 2).from_address(pointer_of(capsule, b"dltensor") + 8)  # behind the data pointer
+        place[:] = self._device
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._device
 
 
 class Matrix:
@@ -133,7 +153,10 @@ class DLPack(unittest.TestCase):
         np.testing.assert_allclose(A @ x, b, atol=1e-9)
 
     def test_solutions_in_memory_of_the_library(self) -> None:
-        """Tests vectors as they are made on a device. They outlive the solver."""
+        """Vectors of the library are where b is, here on the host, also if the solver works on a device.
+
+        They say where they are, which NumPy relies on, and outlive the solver. Those on a device: test_device.py.
+        """
         A = unsymmetric(50)
         for shape in ((50,), (50, 2)):
             b = Tensor(np.ones(shape))
@@ -141,9 +164,38 @@ class DLPack(unittest.TestCase):
             x = lu._solver.new_like(b)
             lu._solver.solve(b, x)
             lu.close()
+            self.assertEqual(x.__dlpack_device__(), (1, 0))
             found = np.from_dlpack(x)
             self.assertEqual((found.shape, tuple(x.shape)), (shape, shape))
             np.testing.assert_allclose(A @ found, b._array, atol=1e-9)
+            self.assertIsNotNone(x.__dlpack__(stream=None, max_version=(1, 0), dl_device=(1, 0), copy=False))
+            for options in ({"dl_device": (2, 0)}, {"copy": True}):
+                with self.assertRaises(BufferError):
+                    x.__dlpack__(**options)
+
+    def test_solutions_of_batches_are_nan_at_first(self) -> None:
+        A = unsymmetric(50)
+        with lutra.splu(A, batch=np.tile(A.data, (3, 1))) as batch:
+            for b in (np.ones((3, 50)), np.ones((3, 50, 2)), np.ones((3, 50), dtype="complex128")):  # wider numbers
+                found = np.from_dlpack(batch._batch.new_like(Tensor(b)))
+                self.assertEqual((found.dtype, found.shape), (np.float64, b.shape))
+                self.assertTrue(np.isnan(found).all())
+
+    def test_memory_that_cannot_be_reached_is_refused(self) -> None:
+        """Kernels that read memory of another device end the process."""
+        A, ones = unsymmetric(50), np.ones(50)
+        lu = lutra.splu(A)
+        for device in ((2, 99), (8, 0)):  # a CUDA device that there is not, and Metal
+            text = "the array is on (a )?device" if ON_DEVICE else "the array is on a device, but Lutra works with"
+            with self.assertRaisesRegex(ValueError, f"b: {text}"):
+                lu.solve(Elsewhere(ones, device))
+            with self.assertRaisesRegex(ValueError, f"out: {text}"):
+                lu.solve(Tensor(ones), out=Elsewhere(np.zeros(50), device))
+            matrix = Matrix(A)
+            matrix.data = Elsewhere(A.data, device)
+            with self.assertRaisesRegex(ValueError, f"A: {text}"):
+                lutra.splu(matrix)
+        np.testing.assert_allclose(A @ lu.solve(ones), ones, atol=1e-9)
 
     def test_types_are_not_converted(self) -> None:
         lu = lutra.splu(unsymmetric(50))

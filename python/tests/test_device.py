@@ -98,6 +98,41 @@ class CuPy(OnDevice):
         self.assertEqual(report.status, "success")
         np.testing.assert_allclose(laplace @ x.get(), 1, atol=1e-7)
 
+    def test_solutions_in_memory_of_the_library(self) -> None:
+        """They are on the device, say so, and outlive the solver. NumPy gets an error, not an address of the device."""
+        A = unsymmetric(50)
+        for shape in ((50,), (50, 2)):
+            b = self.cp.ones(shape)
+            lu = lutra.splu(A)
+            x = lu._solver.new_like(b)
+            self.assertEqual(x.__dlpack_device__(), (2, b.device.id))
+            lu._solver.solve(b, x)
+            lu.close()
+            with self.assertRaises((BufferError, RuntimeError)):  # the latter before NumPy 2
+                np.from_dlpack(x)
+            with self.assertRaises(BufferError):
+                x.__dlpack__(dl_device=(1, 0))
+            self.assert_solves(A, self.cp.from_dlpack(x).get(), np.ones(shape))
+
+    def test_managed_memory(self) -> None:
+        A = unsymmetric(50)
+        with self.cp.cuda.using_allocator(self.cp.cuda.malloc_managed):
+            b, out = self.cp.ones(50), self.cp.zeros(50)
+        lu = lutra.splu(A)
+        self.assertEqual(lu._solver.new_like(b).__dlpack_device__()[0], 2)  # which is not managed
+        self.assert_solves(A, lu.solve(b).get(), np.ones(50))
+        lu.solve(b, out=out)
+        self.assert_solves(A, out.get(), np.ones(50))
+
+    def test_solutions_of_batches(self) -> None:
+        A = unsymmetric(50)
+        with lutra.splu(self.csr_matrix(A), batch=self.cp.asarray(np.stack([A.data, 2 * A.data]))) as batch:
+            x = batch.solve(self.cp.ones((2, 50)))
+            self.assert_solves(A, x[0].get(), np.ones(50))
+            self.assert_solves(2 * A, x[1].get(), np.ones(50))
+            with self.assertRaises(TypeError):
+                batch.solve(self.cp.ones((2, 50), dtype="complex128"))
+
     def test_errors_name_row_and_column(self) -> None:
         A = unsymmetric(20)
         row = int(np.searchsorted(A.indptr, 5, side="right")) - 1
@@ -157,14 +192,49 @@ class PyTorch(OnDevice):
         self.assert_solves(A, out.cpu().numpy(), np.ones(60))
 
 
+    def test_gradients(self) -> None:
+        """They are those of tensors on the host. The gradient that a sum passes on has strides of 0."""
+        solve = importlib.import_module("lutra.torch").solve
+        A = unsymmetric(30)
+        pattern = lutra.Pattern(A)
+        for values_shape, b_shape in (((), (30,)), ((), (30, 2)), ((3,), (3, 30)), ((3,), (3, 30, 2))):
+            found = []
+            for place in ("cpu", "cuda"):
+                factor = 1 + 0.1 * random_values((*values_shape, A.nnz), "float64", 2)
+                values = self.torch.tensor(A.data * factor, device=place, requires_grad=True)
+                b = self.torch.tensor(random_values(b_shape, "float64", 3), device=place, requires_grad=True)
+                x = solve(values, b, pattern)
+                self.assertEqual(x.device.type, place)
+                first = self.torch.autograd.grad(x.sum(), (values, b), create_graph=True)
+                second = self.torch.autograd.grad((first[0] ** 2).sum(), (values, b))
+                found.append([tensor.detach().cpu().numpy() for tensor in (x, *first, *second)])
+            for host, device in zip(*found):
+                self.assertLess(abs(host - device).max(), 1e-7 * (1 + abs(host).max()))
+
+    def test_another_device_is_refused(self) -> None:
+        if self.torch.cuda.device_count() < 2:
+            self.skipTest("there is one device")
+        A = unsymmetric(30)
+        lu = lutra.splu(A)
+        with self.torch.cuda.device(1):
+            b = self.torch.ones(30, dtype=self.torch.float64, device="cuda:1")
+            with self.assertRaisesRegex(ValueError, "b: the array is on device 1, but Lutra works on device 0"):
+                lu.solve(b)
+        self.assert_solves(A, lu.solve(self.torch.ones(30, dtype=self.torch.float64)).numpy(), np.ones(30))
+
+
 class Jax(OnDevice):
     def test_vectors(self) -> None:
         jax = library("jax")
         for dtype in SCALARS:
             A = unsymmetric(70, dtype)
             b = random_values((70, 2), dtype)
-            x = lutra.splu(A).solve(jax.numpy.asarray(b))
+            lu, on_device = lutra.splu(A), jax.numpy.asarray(b)
+            x = lu.solve(on_device)
             self.assertIsInstance(x, jax.Array)
+            with self.assertRaisesRegex(TypeError, "JAX cannot be written"):
+                lu.solve(on_device, out=on_device)
+            self.assertTrue((np.asarray(on_device) == b).all())
             self.assert_solves(A, np.asarray(x), b)
 
     def test_matrix(self) -> None:

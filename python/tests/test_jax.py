@@ -237,6 +237,15 @@ class Jax(unittest.TestCase):
         self.assertTrue(np.isnan(lutra.jax.solve(zero[1], b[1], quiet)).all())
         self.assert_close(lutra.jax.solve(values, b, quiet), self.dense(pattern, values, b))
 
+    def test_arrays_are_never_written(self) -> None:
+        A = unsymmetric(6)
+        b = jnp.ones(6)
+        with self.assertRaisesRegex(TypeError, "arrays of JAX cannot be written"):
+            lutra.splu(A).solve(b, out=b)
+        with self.assertRaisesRegex(TypeError, "arrays of JAX cannot be written"):
+            lutra.splu(A, batch=A.data[None]).solve(b[None], out=b[None])
+        self.assertTrue((b == 1).all())
+
     def test_options_and_methods(self) -> None:
         pattern, values, b = self.problem("float64")
         self.assert_close(lutra.jax.solve(values, b, unsymmetric(6), ordering="amd"), self.dense(pattern, values, b))
