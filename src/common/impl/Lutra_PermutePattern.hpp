@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -51,7 +52,7 @@ static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permut
         for (Offset p = A_map(row_order(k)); p < A_map(row_order(k) + 1); ++p)
           entries(q++) = position_of(A_entries(p));
       });
-  exec.fence("lutra::common: the permuted pattern is complete");
+  wait_for(exec, "lutra::common: the permuted pattern is complete");
   return {n, n, row_map, entries};
 }
 
