@@ -46,6 +46,7 @@ static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permut
         if (final) row_map(k) = sum;
         if (k < n) sum += A_map(row_order(k) + 1) - A_map(row_order(k));
       });
+  check_launches_on<ExecutionSpace>();  // before the offsets are used
   for_range(
       exec, "lutra::common::permuted_entries", n, KOKKOS_LAMBDA(const Ordinal k) {
         Offset q = row_map(k);

@@ -79,7 +79,8 @@ struct RightLookingLuWorkspace {
   /// [n] completed tasks signalled to each column, summed over all runs; data flow on CUDA only
   Kokkos::View<unsigned*, MemorySpace> arrived;
   Impl::AsyncResult<Impl::ColumnState, typename MemorySpace::execution_space> state;
-  unsigned run = 0;  ///< number of the last factorization
+  unsigned run = 0;         ///< number of the last factorization
+  bool is_pending = false;  ///< whether kernels of the last factorization were not launched
   /// [1] of the portable kernels; on hosts empty
   Impl::AsyncResult<Impl::FactorChanges, typename MemorySpace::execution_space> changes;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_SupernodalLevel.hpp"
@@ -141,6 +142,7 @@ class SupernodalPlanner {
     Kokkos::parallel_for("lutra::numeric::fill_pairs", teams().policy(m_exec, m_plan.count),
                          Impl::FillPairs<ExecutionSpace>{teams(), lists(), m_pair_begin, position_begin,
                                                          pairs, m_pair_to, of_row, of_column});
+    Impl::check_launches_on<ExecutionSpace>();  // before the pairs are used
     Kokkos::parallel_for(
         "lutra::numeric::find_positions", teams().policy(m_exec, static_cast<Ordinal>(n_pairs)),
         Impl::FindPositions<ExecutionSpace>{teams(), lists(), m_pair_begin, pairs, positions});

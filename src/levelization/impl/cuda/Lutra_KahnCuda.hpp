@@ -222,6 +222,7 @@ struct KahnCuda {
     const auto blocks =
         static_cast<unsigned>(std::min<std::size_t>(wanted, static_cast<std::size_t>(processors)));
     void* arguments[] = {&launch};
+    check_launches();  // its blocks poll what earlier kernels set
     check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&kahn_kernel), blocks, kahn_threads,
                                            arguments, 0, exec.cuda_stream()),
                "launching the levelization");

@@ -242,6 +242,7 @@ auto lay_out_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& b
   Kokkos::parallel_scan("lutra::trisolve::lay_out_blocks", Range(exec, 0, blocks.count),
                         LayOutBlocks<Rows, Blocks, decltype(scratch.arrays()), decltype(plan.arrays())>{
                             rows, blocks, arrays, positions});
+  check_launches_on<ExecutionSpace>();  // before the positions are used
   Kokkos::parallel_scan("lutra::trisolve::lay_out_tasks", Range(exec, 0, blocks.count),
                         LayOutTasks<Format>{format, arrays, positions.block_begin});
   return read_back(exec, scratch.totals);
