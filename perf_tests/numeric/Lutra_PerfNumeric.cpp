@@ -115,7 +115,8 @@ Measurement measure_supernodes(const PerfRun& run, const HostMatrix<Scalar>& mat
   auto samples = measure(
       run.samples, [&] { Kokkos::deep_copy(factors.panels, start); },
       [&] {
-        factorize_supernodal<Scalar>(factored.exec, plan.lu, factors.panels, threshold, factors.perturbed);
+        factorize_supernodal<Scalar>(factored.exec, plan.lu, factors.workspace, factors.panels, threshold,
+                                     factors.perturbed);
       });
   factored.supernodal().update_solves(factored.exec);  // the residual belongs to the timed factors
   Measurement result = describe_factored(std::move(samples), matrix, factored);

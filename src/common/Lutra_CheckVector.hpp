@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -39,7 +40,7 @@ std::int64_t first_bad_row(const ExecutionSpace& exec, const Block& block) {
   if (n == 0) return first;
   Kokkos::parallel_reduce("lutra::common::check_finite", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
                           FirstBadRow<Block>{block}, Kokkos::Min<std::int64_t>(first));
-  exec.fence("lutra::common: whether values are finite is known");
+  wait_for(exec, "lutra::common: whether values are finite is known");
   return first;
 }
 

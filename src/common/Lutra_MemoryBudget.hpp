@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_RunControl.hpp"
 
@@ -201,6 +202,7 @@ template <class ViewType, class ExecutionSpace, class... Extents>
 ViewType MemoryReservation::allocate_view(const ExecutionSpace& exec, std::string_view label,
                                           Extents... extents) {
   using Memory = typename ViewType::memory_space;
+  Impl::check_launches_on<ExecutionSpace>();  // from which the extents may come
   const std::size_t bytes = Impl::bytes_of_view<ViewType>(label, extents...);
   char* piece = m_entry->pieces.take(Memory::name(), bytes);
   if (piece == nullptr && m_entry->budget.pool() != nullptr) piece = take_block<Memory>(exec, label, bytes);

@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "Lutra_CheckLaunches.hpp"
+
 namespace lutra::Impl {
 
 /// Seconds since construction, by the host's clock. Asynchronous work on `exec` counts only up to the host's
@@ -17,8 +19,10 @@ class StageTimer {
     wait();
     m_timer.reset();
   }
+  /// @throws std::runtime_error if a kernel of the stage was not launched
   double seconds() const {
     wait();
+    check_launches_on<ExecutionSpace>();
     return m_timer.seconds();
   }
 

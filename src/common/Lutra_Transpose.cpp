@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "Lutra_Bytes.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_Index.hpp"
@@ -24,6 +25,7 @@ void count_columns(const ExecutionSpace& exec, const Pattern& pattern, const Off
   Kokkos::parallel_for(
       "lutra::common::transpose_count", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, pattern.nnz()),
       KOKKOS_LAMBDA(const Offset p) { Impl::add_shared<ExecutionSpace>(starts(entries(p)), Offset(1)); });
+  Impl::check_launches_on<ExecutionSpace>();  // before counts become offsets
   Kokkos::parallel_scan(
       "lutra::common::transpose_scan",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(starts.extent(0))),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -24,7 +25,7 @@ static double largest_scale(const ExecutionSpace& exec, const Scale& scale) {
         found = Kokkos::max(found, static_cast<double>(scale(i)));
       },
       Kokkos::Max<double>(largest));
-  exec.fence("lutra::krylov: the largest scale is known");
+  Impl::wait_for(exec, "lutra::krylov: the largest scale is known");
   return std::max(largest, 0.0);
 }
 
@@ -63,7 +64,7 @@ static LargestEntry largest_entry(const ExecutionSpace& exec, const Rows& v, con
         }
       },
       Reducer(found));
-  exec.fence("lutra::krylov: the largest entry is known");
+  Impl::wait_for(exec, "lutra::krylov: the largest entry is known");
   return {found.val, found.loc};
 }
 
@@ -79,7 +80,7 @@ static double weighted_sum(const ExecutionSpace& exec, const Rows& g, const Rows
                  static_cast<double>(ScalarTraits<Scalar>::magnitude(w(i, 0)));
       },
       sum);
-  exec.fence("lutra::krylov: a weighted sum is known");
+  Impl::wait_for(exec, "lutra::krylov: a weighted sum is known");
   return sum;
 }
 
@@ -164,7 +165,7 @@ static std::int64_t first_zero(const ExecutionSpace& exec, const Rows& g) {
         if (g(i, 0) == Scalar(0) && i < first) first = i;
       },
       Kokkos::Min<std::int64_t>(row));
-  exec.fence("lutra::krylov: rows of zeros are known");
+  Impl::wait_for(exec, "lutra::krylov: rows of zeros are known");
   return row;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_CsrOperator.hpp"
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CsrKernels.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -65,7 +66,7 @@ BilinearForm CsrOperator<Scalar, ExecutionSpace>::bilinear_form(const ExecutionS
     Kokkos::parallel_reduce("lutra::krylov::bilinear_form_of_long_rows", policy, rows, of_long_rows);
     rows.join(form, of_long_rows);
   }
-  exec.fence("lutra::krylov: a bilinear form is known");
+  Impl::wait_for(exec, "lutra::krylov: a bilinear form is known");
   return form;
 }
 

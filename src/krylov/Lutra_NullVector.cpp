@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
@@ -106,7 +107,7 @@ void name_null_vector(const ExecutionSpace& exec, const Factorization<Scalar, Ex
   const auto scales = Kokkos::create_mirror_view(scale);
   Kokkos::deep_copy(exec, entries, v);
   Kokkos::deep_copy(exec, scales, scale);
-  exec.fence("lutra::krylov: a null vector is on the host");
+  Impl::wait_for(exec, "lutra::krylov: a null vector is on the host");
   const auto size_of = [&](std::int64_t column) {
     const auto j = static_cast<std::size_t>(column);
     return static_cast<double>(ScalarTraits<Scalar>::magnitude(entries(j, 0))) /
@@ -176,7 +177,7 @@ bool has_zero_row(const ExecutionSpace& exec, const MatrixOperator<Scalar, Execu
       "lutra::krylov::zero_rows", Impl::all_rows(exec, sums),
       KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& count) { count += sums(i, 0) == Scalar(0) ? 1 : 0; },
       zeros);
-  exec.fence("lutra::krylov: rows of zeros are known");
+  Impl::wait_for(exec, "lutra::krylov: rows of zeros are known");
   return zeros > 0;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FixedCosts.hpp"
@@ -135,7 +136,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   const SparseIluOptions planned = Impl::with_fixed_costs<ExecutionSpace>(options);
   analysis->plan = Impl::plan_incomplete(exec, *F, planned, budget);
   report.times.symbolic = timer.seconds();
-  exec.fence("lutra::solver: the analysis is complete for other instances");
+  wait_for(exec, "lutra::solver: the analysis is complete for other instances");
   return analysis;
 }
 

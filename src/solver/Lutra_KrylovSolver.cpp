@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -92,7 +93,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, co
   operators.set_pattern(pattern);
   report.choice.method = name_of(m_options.method);
   report.choice.precond = name_of_preconditioner();
-  m_exec.fence("lutra::solver: the analysis is complete");
+  Impl::wait_for(m_exec, "lutra::solver: the analysis is complete");
   // Up to here nothing has changed; from here on nothing throws.
   m_numeric = std::move(numeric);
   m_diagonal.reset();
@@ -247,7 +248,7 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivecto
       reserve(fewer);
     }
   }
-  m_exec.fence("lutra::solver: X is complete");
+  Impl::wait_for(m_exec, "lutra::solver: X is complete");
   m_report.times.solve = timer.seconds();
   Impl::report_memory(m_budget, m_report);
   return m_report.status = status;

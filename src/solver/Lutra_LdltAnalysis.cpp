@@ -6,6 +6,7 @@
 
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_At.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_FixedCosts.hpp"
 #include "Lutra_Index.hpp"
@@ -266,7 +267,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
   report.factors.fill_ratio = static_cast<double>(*report.factors.nnz_l) / static_cast<double>(S.nnz());
   analysis.held_bytes = analysis.symmetric->S.reservation.bytes() + bytes_since(used_before, budget);
   report.memory.forecast = analysis.forecast();
-  exec.fence("lutra::solver: the analysis is complete for other instances");
+  wait_for(exec, "lutra::solver: the analysis is complete for other instances");
 }
 
 }  // namespace Impl

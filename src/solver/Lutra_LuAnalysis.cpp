@@ -2,6 +2,7 @@
 #include "Lutra_Numeric.hpp"
 
 #include "Lutra_AnalysisSteps.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
 #include "Lutra_FixedCosts.hpp"
@@ -325,7 +326,7 @@ AnalysisPointer<Scalar, ExecutionSpace> analyze_lu(
       nnz > 0 ? static_cast<double>(*report.factors.nnz_l + *report.factors.nnz_u) / nnz : 0.0;
   analysis->held_bytes = Impl::bytes_since(used_before, budget);
   report.memory.forecast = analysis->forecast();
-  exec.fence("lutra::solver: the analysis is complete for other instances");
+  wait_for(exec, "lutra::solver: the analysis is complete for other instances");
   return analysis;
 }
 

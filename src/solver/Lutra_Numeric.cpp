@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_CheckVector.hpp"
 #include "Lutra_Formatted.hpp"
@@ -42,6 +43,7 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
   Report report = analysis->report;
   if (factorization) factorization->describe(report);
   decltype(m_operators) operators(analysis->F.A, m_budget);
+  Impl::check_launches_on<ExecutionSpace>();
   // Up to here nothing has changed; from here on nothing throws.
   m_factorization = std::move(factorization);  // freed before the plan to which the former one refers
   m_reordered = {};

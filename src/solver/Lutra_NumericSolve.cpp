@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LentColumns.hpp"
@@ -117,7 +118,7 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
       }
       take_worse(worst, outcome);
     }
-    if (changed) m_exec.fence("lutra::solver: X is complete");
+    if (changed) Impl::wait_for(m_exec, "lutra::solver: X is complete");
     return report_solution(worst, timer.seconds());
   };
   return stoppable(m_exec, m_budget.run(), m_options, "solve", [&] {
@@ -165,7 +166,7 @@ Status Numeric<Scalar, ExecutionSpace>::solve_unchecked(const const_multivector_
     start_solution(Status::not_solved);
   }
   throw_if_stopped();
-  m_exec.fence("lutra::solver: X is complete");
+  Impl::wait_for(m_exec, "lutra::solver: X is complete");
   return Status::unchecked;
 }
 
@@ -414,7 +415,7 @@ void Numeric<Scalar, ExecutionSpace>::solve_part_views(const const_multivector_t
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
   factors.solve_parts(m_exec, op, B, X, parts);
-  m_exec.fence("lutra::solver: X is complete");
+  Impl::wait_for(m_exec, "lutra::solver: X is complete");
   Impl::throw_if_stopped(m_exec, "solve_parts", *m_factorization);
 }
 

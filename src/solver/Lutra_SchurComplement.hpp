@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CheckVector.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Index.hpp"
@@ -90,7 +91,7 @@ class SchurComplement {
         if (status != Status::success) return status;
       }
       if (m_border && m_border->is_planned && m_solver.report().pivots.perturbed.value_or(0) == 0) {
-        m_exec.fence("lutra::solver: the Schur complement is complete");
+        Impl::wait_for(m_exec, "lutra::solver: the Schur complement is complete");
         m_has_factors = true;
         return Status::success;
       }
@@ -115,7 +116,7 @@ class SchurComplement {
       m_blocks->divide(m_exec, B, R, G);
       const Status status = solve(R);
       if (is_solved(status)) m_blocks->subtract_set_rows(m_exec, m_A, R, G);
-      m_exec.fence("lutra::solver: right-hand sides are condensed");
+      Impl::wait_for(m_exec, "lutra::solver: right-hand sides are condensed");
       return status;
     });
   }
@@ -138,7 +139,7 @@ class SchurComplement {
       m_blocks->subtract_rest_rows(m_exec, m_A, Y, R);
       const Status status = solve(R);
       m_blocks->unite(m_exec, R, Y, X);
-      m_exec.fence("lutra::solver: solutions are complete");
+      Impl::wait_for(m_exec, "lutra::solver: solutions are complete");
       return status;
     });
   }
@@ -171,7 +172,7 @@ class SchurComplement {
       m_blocks->complement(m_exec, A, first, X,
                            Kokkos::subview(m_matrix, Kokkos::ALL, std::pair<Ordinal, Ordinal>(first, end)));
     }
-    m_exec.fence("lutra::solver: the Schur complement is complete");
+    Impl::wait_for(m_exec, "lutra::solver: the Schur complement is complete");
     m_has_factors = true;
     return result;
   }

@@ -9,6 +9,7 @@
 
 #include "Lutra_Arena.hpp"
 #include "Lutra_Bytes.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParallelEliminationTree.hpp"
@@ -77,6 +78,7 @@ struct ParallelTree {
         "lutra::trees::depths", Range(m_exec, 0, n),
         KOKKOS_LAMBDA(const std::int64_t v) { first(v) = parent(v) < n ? 1 : 0; });
     for (Ordinal jumping = n; jumping > 0; std::swap(depth[0], depth[1]), std::swap(jump[0], jump[1])) {
+      check_launches_on<ExecutionSpace>();  // before ancestors are followed
       const auto depth_now = depth[0], depth_next = depth[1], jump_now = jump[0], jump_next = jump[1];
       Kokkos::parallel_reduce(
           "lutra::trees::depths", Range(m_exec, 0, n),

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 
+#include "Lutra_FrontLu.hpp"
 #include "Lutra_SaddleBatch.hpp"
 
 // LDLᵀ by fronts: saddle-point systems, exact inertia, and columns that do not fit into fronts.
@@ -262,7 +263,10 @@ TEMPLATE_LIST_TEST_CASE("batch: more room than memory leaves", "[batch]", AllTyp
   REQUIRE(unlimited.solve(B.view(), X.view()) == Status::success);
   CHECK(unlimited.report().alone.empty());
   DirectOptions options;
-  constexpr std::size_t of_threads = std::size_t(4) << 20;  // buffers
+  using Space = typename TestType::Space;
+  // Buffers of products, for the group and for systems that left it, and what does not shrink with the room.
+  const std::size_t of_threads =
+      (std::size_t(4) << 20) + 2 * bytes_of_product_buffers<Scalar, Space>(Space().concurrency() - 1);
   for (const std::size_t share : {1, 2, 3, 4}) {
     options.memory_limit = of_threads + unlimited.report().bytes / 4 * share;
     BatchedNumeric<Scalar, typename TestType::Space> batch(analysis, options);

@@ -44,10 +44,11 @@ ColumnResult<Types> factorize_by_supernodes(const Matrix<Types>& matrix,
     for (const std::size_t j : rows[i]) scattered[static_cast<std::size_t>(at[p++])] = result.dense[i][j];
   }
   const Kokkos::View<unsigned char*, typename Types::Memory> perturbed("perturbed", n);
+  const auto work = make_supernodal_lu_workspace(Space(), MemoryBudget());
   Kokkos::View<Scalar*, typename Types::Memory> values;
   for (int time = 0; time < times; ++time) {
     values = to_space<Space>(scattered);
-    result.outcome = factorize_supernodal<Scalar>(Space(), plan, values, threshold, perturbed);
+    result.outcome = factorize_supernodal<Scalar>(Space(), plan, work, values, threshold, perturbed);
   }
   const auto factored = to_vector(values);
   p = 0;

@@ -38,7 +38,11 @@ namespace {
 constinit std::atomic<long> made = -1;  // allocations since the start; below 0: not counted
 constinit std::atomic<long> to_fail = 0;
 constinit std::atomic<bool> failed = false, counts_malloc = false, lasts = false;
-constinit std::atomic<long> live_blocks = 0, live_bytes = 0, live_views = 0;
+constinit std::atomic<long> live_views = 0;
+struct Live {
+  std::atomic<long> blocks = 0, bytes = 0;
+};
+constinit Live of_new, of_malloc;
 
 void* entry(const void* function) {
   return const_cast<void*>(function);
@@ -60,16 +64,16 @@ bool frees_view() noexcept {
   return found;
 }
 
-void* counted(void* memory) noexcept {
+void* counted(void* memory, Live& live) noexcept {
   if (memory == nullptr) return nullptr;
-  live_blocks.fetch_add(1, std::memory_order_relaxed);
-  live_bytes.fetch_add(static_cast<long>(::malloc_usable_size(memory)), std::memory_order_relaxed);
+  live.blocks.fetch_add(1, std::memory_order_relaxed);
+  live.bytes.fetch_add(static_cast<long>(::malloc_usable_size(memory)), std::memory_order_relaxed);
   return memory;
 }
-void* uncounted(void* memory) noexcept {
+void* uncounted(void* memory, Live& live) noexcept {
   if (memory == nullptr) return nullptr;
-  live_blocks.fetch_sub(1, std::memory_order_relaxed);
-  live_bytes.fetch_sub(static_cast<long>(::malloc_usable_size(memory)), std::memory_order_relaxed);
+  live.blocks.fetch_sub(1, std::memory_order_relaxed);
+  live.bytes.fetch_sub(static_cast<long>(::malloc_usable_size(memory)), std::memory_order_relaxed);
   return memory;
 }
 
@@ -98,8 +102,13 @@ void system_free(void* memory) noexcept {
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   if (lutra::Test::Impl::is_to_fail()) return nullptr;
   const std::size_t size = bytes > 0 ? bytes : 1;
-  return counted(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? system_malloc(size)
-                                                               : system_memalign(alignment, size));
+  return counted(
+      alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? system_malloc(size) : system_memalign(alignment, size),
+      of_new);
+}
+
+void release(void* memory) noexcept {
+  system_free(uncounted(memory, of_new));
 }
 
 void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
@@ -141,34 +150,34 @@ void* operator new(std::size_t bytes, std::align_val_t alignment, const std::not
 }
 void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   if (memory != nullptr) --live_views;
-  system_free(uncounted(memory));
+  release(memory);
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return allocate(bytes, static_cast<std::size_t>(alignment));
 }
 void operator delete(void* memory) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 void operator delete[](void* memory) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 void operator delete[](void* memory, std::size_t) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 void operator delete(void* memory, std::align_val_t) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 void operator delete[](void* memory, std::align_val_t) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
-  system_free(uncounted(memory));
+  release(memory);
 }
 
 #ifdef LUTRA_TEST_OWN_MALLOC
@@ -178,24 +187,30 @@ bool c_is_to_fail() noexcept {
   errno = ENOMEM;
   return true;
 }
+void* c_counted(void* memory) noexcept {
+  return counted(memory, of_malloc);
+}
+void* c_uncounted(void* memory) noexcept {
+  return uncounted(memory, of_malloc);
+}
 }  // namespace
 
 extern "C" {
 void* malloc(std::size_t bytes) noexcept {
-  return c_is_to_fail() ? nullptr : counted(__libc_malloc(bytes));
+  return c_is_to_fail() ? nullptr : c_counted(__libc_malloc(bytes));
 }
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  return c_is_to_fail() ? nullptr : counted(__libc_calloc(count, bytes));
+  return c_is_to_fail() ? nullptr : c_counted(__libc_calloc(count, bytes));
 }
 void* realloc(void* memory, std::size_t bytes) noexcept {
   if (c_is_to_fail()) return nullptr;
-  uncounted(memory);
+  c_uncounted(memory);
   void* const moved = __libc_realloc(memory, bytes);
-  if (moved == nullptr && bytes > 0) counted(memory);
-  return counted(moved);
+  if (moved == nullptr && bytes > 0) c_counted(memory);
+  return c_counted(moved);
 }
 void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  return c_is_to_fail() ? nullptr : counted(__libc_memalign(alignment, bytes));
+  return c_is_to_fail() ? nullptr : c_counted(__libc_memalign(alignment, bytes));
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return memalign(alignment, bytes);
@@ -205,7 +220,7 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noex
   return *memory == nullptr ? ENOMEM : 0;
 }
 void free(void* memory) noexcept {
-  __libc_free(uncounted(memory));
+  __libc_free(c_uncounted(memory));
 }
 }
 #endif
@@ -225,8 +240,13 @@ bool Impl::is_to_fail() noexcept {
   return fails;
 }
 
-LiveMemory live_memory() {
-  return {live_blocks, live_bytes, live_views};
+void Impl::count_live_views(long more) noexcept {
+  live_views += more;
+}
+
+LiveMemory live_memory(Allocations which) {
+  if (which == Allocations::of_cpp) return {of_new.blocks, of_new.bytes, live_views};
+  return {of_new.blocks + of_malloc.blocks, of_new.bytes + of_malloc.bytes, live_views};
 }
 
 long FailingAllocations::count(const std::function<void()>& call) const {

@@ -13,19 +13,21 @@ enum class Injected {
   not_met    ///< there was no such event, or it may not fail
 };
 
-/// Memory of operator new and, where `Allocations::all` can be counted, of malloc that is not freed yet.
+/// Memory that is not freed yet.
 struct LiveMemory {
-  long blocks = 0, bytes = 0;
-  long views = 0;  ///< allocations of Kokkos on hosts
+  long blocks = 0, bytes = 0;  ///< on the host
+  long views = 0;              ///< allocations of Kokkos on hosts, and of CUDA
   bool operator==(const LiveMemory&) const = default;
 };
-LiveMemory live_memory();
-
 /// Which allocations are counted and fail.
 enum class Allocations {
   of_cpp,  ///< operator new, with which Kokkos allocates host memory, too; and what CUDA allocates
   all      ///< those, and malloc of C libraries. Without glibc, and with sanitizers: as of_cpp
 };
+
+/// Memory of operator new, and of malloc where that is asked for and can be counted. CUDA's driver keeps
+/// books on the host, by malloc: of its own accord, and for each block of a device.
+LiveMemory live_memory(Allocations which = Allocations::all);
 
 /// How many allocations fail.
 enum class Shortage {
@@ -55,6 +57,8 @@ class FailingAllocations {
 namespace Impl {
 /// For allocations that are made by other functions: whether the one at hand is to fail. Counts it.
 bool is_to_fail() noexcept;
+/// For memory of other functions: that there are so many blocks more.
+void count_live_views(long more) noexcept;
 }  // namespace Impl
 
 }  // namespace lutra::Test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cuda_runtime.h>
 
+#include <utility>
+
 #include "Lutra_FailingAllocations.hpp"
 #include "Lutra_FailingKernels.hpp"
 
@@ -19,10 +21,13 @@ bool is_refused() {
 
 }  // namespace
 
-#define LUTRA_TEST_ALLOCATION(function, parameters, arguments)                                        \
-  extern "C" cudaError_t __real_##function parameters;                                                \
-  extern "C" cudaError_t __wrap_##function parameters {                                               \
-    return lutra::Test::Impl::is_to_fail() ? cudaErrorMemoryAllocation : __real_##function arguments; \
+#define LUTRA_TEST_ALLOCATION(function, parameters, arguments)                     \
+  extern "C" cudaError_t __real_##function parameters;                             \
+  extern "C" cudaError_t __wrap_##function parameters {                            \
+    if (lutra::Test::Impl::is_to_fail()) return cudaErrorMemoryAllocation;         \
+    const cudaError_t error = __real_##function arguments;                         \
+    if (error == cudaSuccess && bytes > 0) lutra::Test::Impl::count_live_views(1); \
+    return error;                                                                  \
   }
 LUTRA_TEST_ALLOCATION(cudaMalloc, (void** memory, std::size_t bytes), (memory, bytes))
 LUTRA_TEST_ALLOCATION(cudaMallocAsync, (void** memory, std::size_t bytes, cudaStream_t stream),
@@ -32,6 +37,16 @@ LUTRA_TEST_ALLOCATION(cudaMallocManaged, (void** memory, std::size_t bytes, unsi
 LUTRA_TEST_ALLOCATION(cudaMallocHost, (void** memory, std::size_t bytes), (memory, bytes))
 LUTRA_TEST_ALLOCATION(cudaHostAlloc, (void** memory, std::size_t bytes, unsigned int flags),
                       (memory, bytes, flags))
+
+#define LUTRA_TEST_RELEASE(function, parameters, arguments)         \
+  extern "C" cudaError_t __real_##function parameters;              \
+  extern "C" cudaError_t __wrap_##function parameters {             \
+    if (memory != nullptr) lutra::Test::Impl::count_live_views(-1); \
+    return __real_##function arguments;                             \
+  }
+LUTRA_TEST_RELEASE(cudaFree, (void* memory), (memory))
+LUTRA_TEST_RELEASE(cudaFreeAsync, (void* memory, cudaStream_t stream), (memory, stream))
+LUTRA_TEST_RELEASE(cudaFreeHost, (void* memory), (memory))
 
 #define LUTRA_TEST_LAUNCH(function, Kernel)                                                                \
   extern "C" cudaError_t __real_##function(Kernel kernel, dim3 blocks, dim3 threads, void** arguments,     \
@@ -45,6 +60,10 @@ LUTRA_TEST_LAUNCH(cudaLaunchCooperativeKernel, const void*)
 #if CUDART_VERSION >= 13000  // what <<< >>> calls
 LUTRA_TEST_LAUNCH(__cudaLaunchKernel, cudaKernel_t)
 #endif
+
+bool lutra::Test::FailingKernels::forget_refusal() noexcept {
+  return std::exchange(pending, cudaSuccess) != cudaSuccess;
+}
 
 extern "C" cudaError_t __real_cudaGetLastError();
 extern "C" cudaError_t __wrap_cudaGetLastError() {

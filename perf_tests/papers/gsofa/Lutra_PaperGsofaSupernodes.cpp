@@ -157,10 +157,11 @@ PaperTable section_2_2(const std::vector<GsofaCase>& cases) {
             factorize_right_looking<double>(exec, plan, work, v, PivotThreshold(1e-10), p);
           });
     };
+    const auto work = make_supernodal_lu_workspace(exec, MemoryBudget());
     const auto by_supernodes = [&](const SupernodalLuPlan<MemorySpace>& plan) {
       return time_factorization(c, values, plan.row_to_panel, static_cast<std::size_t>(plan.n_values),
                                 [&](const auto& v, const auto& p) {
-                                  factorize_supernodal<double>(exec, plan, v, PivotThreshold(1e-10), p);
+                                  factorize_supernodal<double>(exec, plan, work, v, PivotThreshold(1e-10), p);
                                 });
     };
     const auto plan_with = [&](int size, double zeros) {

@@ -5,11 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
-#ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_CheckCuda.hpp"
-#endif
 
 namespace lutra::Impl {
 
@@ -20,18 +18,6 @@ struct FillValues {
   T value;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { values(i) = value; }
 };
-
-/// Kokkos does not ask whether a kernel was launched, and the host would take what was there before for its
-/// results. Other errors that wait to be asked for are those of their callers, the application among them.
-/// @throws std::runtime_error if one was not
-inline void check_launches() {
-#ifdef KOKKOS_ENABLE_CUDA
-  const cudaError_t error = cudaPeekAtLastError();
-  if (error == cudaErrorLaunchOutOfResources || error == cudaErrorInvalidConfiguration ||
-      error == cudaErrorInvalidDeviceFunction || error == cudaErrorNoKernelImageForDevice)
-    check_cuda(error, "launching a kernel");
-#endif
-}
 
 /// Host copy of an array in an execution space's memory, in memory that allows asynchronous copies.
 template <class ExecutionSpace>
@@ -99,8 +85,7 @@ class AsyncResult {
   /// Copies the values to the host. Waits for `exec` once.
   const Kokkos::View<T*, HostMemory>& fetch(const ExecutionSpace& exec) const {
     queue_fetch(exec);
-    exec.fence("lutra: results are on the host");
-    if constexpr (!is_host_space<ExecutionSpace>) check_launches();
+    wait_for(exec, "lutra: results are on the host");
     return m_host;
   }
 

@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -45,13 +46,14 @@ static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permut
         if (final) row_map(k) = sum;
         if (k < n) sum += A_map(row_order(k) + 1) - A_map(row_order(k));
       });
+  check_launches_on<ExecutionSpace>();  // before the offsets are used
   for_range(
       exec, "lutra::common::permuted_entries", n, KOKKOS_LAMBDA(const Ordinal k) {
         Offset q = row_map(k);
         for (Offset p = A_map(row_order(k)); p < A_map(row_order(k) + 1); ++p)
           entries(q++) = position_of(A_entries(p));
       });
-  exec.fence("lutra::common: the permuted pattern is complete");
+  wait_for(exec, "lutra::common: the permuted pattern is complete");
   return {n, n, row_map, entries};
 }
 

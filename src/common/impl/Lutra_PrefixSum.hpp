@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
@@ -23,6 +24,7 @@ static Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, co
         if (i < n) sum += counts(i);
       },
       total);
+  check_launches_on<ExecutionSpace>();
   return total;
 }
 
@@ -42,6 +44,7 @@ Offset make_row_map(const ExecutionSpace& exec, Ordinal n, const LowerView& lowe
         sum += lower(i) + upper(i) + 1;
       },
       nnz);
+  check_launches_on<ExecutionSpace>();
   return nnz;
 }
 
@@ -53,6 +56,7 @@ Offset total_of(const ExecutionSpace& exec, const CountView& counts) {
       "lutra::common::sum",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(counts.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t i, Offset& sum) { sum += counts(i); }, total);
+  check_launches_on<ExecutionSpace>();
   return total;
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "Lutra_Allocate.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
@@ -17,6 +18,7 @@ namespace lutra::Impl {
 template <class ExecutionSpace, class RowMap, class Entries>
 void sort_rows(const char* label, const ExecutionSpace& exec, const RowMap& row_map, const Entries& entries,
                Ordinal n_columns) {
+  check_launches_on<ExecutionSpace>();  // CUB would name another error
   allocating(label, entries.extent(0) * sizeof(typename Entries::value_type),
              [&] { KokkosSparse::sort_crs_graph(exec, row_map, entries, n_columns); });
 }
@@ -25,6 +27,7 @@ void sort_rows(const char* label, const ExecutionSpace& exec, const RowMap& row_
 template <class ExecutionSpace, class RowMap, class Entries, class Values>
 void sort_rows(const char* label, const ExecutionSpace& exec, const RowMap& row_map, const Entries& entries,
                const Values& values, Ordinal n_columns) {
+  check_launches_on<ExecutionSpace>();
   constexpr std::size_t entry = sizeof(typename Entries::value_type) + sizeof(typename Values::value_type);
   allocating(label, entries.extent(0) * entry,
              [&] { KokkosSparse::sort_crs_matrix(exec, row_map, entries, values, n_columns); });

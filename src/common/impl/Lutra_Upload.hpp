@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
@@ -62,7 +63,7 @@ OnHost<View> download(const ExecutionSpace&, const View& view) {
 template <class T = void, class ExecutionSpace, class View>
 auto to_host(const ExecutionSpace& exec, const View& view) {
   const auto host = download(exec, view);
-  exec.fence("lutra: an array is on the host");
+  wait_for(exec, "lutra: an array is on the host");
   using Own = typename View::non_const_value_type;
   return std::vector<std::conditional_t<std::is_void_v<T>, Own, T>>(host.data(),
                                                                     host.data() + host.extent(0));

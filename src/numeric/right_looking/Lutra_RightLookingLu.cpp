@@ -101,6 +101,9 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
   work.budget = budget;
   work.reservation = MemoryReservation(budget);
   Impl::make_column_flags(exec, plan, work);
+  if constexpr (!Impl::is_host_space<ExecutionSpace>) {
+    if (!plan.tasks) work.changes = {exec, work.reservation, "lutra::numeric::changes of values", 1};
+  }
   return work;
 }
 

@@ -32,6 +32,12 @@ struct ColumnState {
   int ticket;
 };
 
+/// What a factorization by portable kernels has done to its values.
+struct FactorChanges {
+  double largest;          ///< max |entry|, infinity if one is not finite
+  std::int64_t perturbed;  ///< perturbed pivots
+};
+
 /// Levels of the modes A, B and C, on the host; empty for data flow.
 struct ColumnLevels {
   std::vector<ColumnMode> modes;    ///< [levels] A, B or C
@@ -73,7 +79,10 @@ struct RightLookingLuWorkspace {
   /// [n] completed tasks signalled to each column, summed over all runs; data flow on CUDA only
   Kokkos::View<unsigned*, MemorySpace> arrived;
   Impl::AsyncResult<Impl::ColumnState, typename MemorySpace::execution_space> state;
-  unsigned run = 0;  ///< number of the last factorization
+  unsigned run = 0;         ///< number of the last factorization
+  bool is_pending = false;  ///< whether kernels of the last factorization were not launched
+  /// [1] of the portable kernels; on hosts empty
+  Impl::AsyncResult<Impl::FactorChanges, typename MemorySpace::execution_space> changes;
 
   // Modes A, B and C; made by the first factorization, which knows the size of values and the memory left.
   ColumnFormat format = ColumnFormat::automatic;  ///< automatic: not yet chosen

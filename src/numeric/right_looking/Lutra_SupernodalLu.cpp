@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_SupernodalLevel.hpp"
@@ -141,6 +142,7 @@ class SupernodalPlanner {
     Kokkos::parallel_for("lutra::numeric::fill_pairs", teams().policy(m_exec, m_plan.count),
                          Impl::FillPairs<ExecutionSpace>{teams(), lists(), m_pair_begin, position_begin,
                                                          pairs, m_pair_to, of_row, of_column});
+    Impl::check_launches_on<ExecutionSpace>();  // before the pairs are used
     Kokkos::parallel_for(
         "lutra::numeric::find_positions", teams().policy(m_exec, static_cast<Ordinal>(n_pairs)),
         Impl::FindPositions<ExecutionSpace>{teams(), lists(), m_pair_begin, pairs, positions});
@@ -196,28 +198,42 @@ SupernodalLuPlan<typename ExecutionSpace::memory_space> plan_supernodal_lu(
   return SupernodalPlanner<ExecutionSpace>(exec, rows, budget).run(options, levels);
 }
 
+template <class ExecutionSpace>
+SupernodalLuWorkspace<typename ExecutionSpace::memory_space> make_supernodal_lu_workspace(
+    const ExecutionSpace& exec, const MemoryBudget& budget) {
+  SupernodalLuWorkspace<typename ExecutionSpace::memory_space> work;
+  work.run = budget.run();
+  work.reservation = MemoryReservation(budget);
+  if constexpr (!Impl::is_host_space<ExecutionSpace>)
+    work.changes = {exec, work.reservation, "lutra::numeric::changes of values", 1};
+  return work;
+}
+
 template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_supernodal(
     const ExecutionSpace& exec, const SupernodalLuPlan<typename ExecutionSpace::memory_space>& plan,
+    const SupernodalLuWorkspace<typename ExecutionSpace::memory_space>& work,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
-    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
-    const RunControl& run) {
-  Impl::factorize_supernodal_portable<Scalar>(exec, plan, values, threshold, perturbed, run);
-  return Impl::outcome_of<Scalar>(exec, values, perturbed);
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
+  Impl::factorize_supernodal_portable<Scalar>(exec, plan, values, threshold, perturbed, work.run);
+  return Impl::outcome_of<Scalar>(exec, values, perturbed, work.changes);
 }
 
-#define LUTRA_PLAN_SUPERNODAL_LU(Space)                                                  \
-  template SupernodalLuPlan<typename Space::memory_space> plan_supernodal_lu(            \
-      const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&, \
-      const SupernodeOptions&, const LevelizationOptions&);
+#define LUTRA_PLAN_SUPERNODAL_LU(Space)                                                      \
+  template SupernodalLuPlan<typename Space::memory_space> plan_supernodal_lu(                \
+      const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&,     \
+      const SupernodeOptions&, const LevelizationOptions&);                                  \
+  template SupernodalLuWorkspace<typename Space::memory_space> make_supernodal_lu_workspace( \
+      const Space&, const MemoryBudget&);
 LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_SUPERNODAL_LU)
 
 #define LUTRA_FACTORIZE_SUPERNODAL(Scalar, Space)                                        \
   template RightLookingLuOutcome factorize_supernodal<Scalar, Space>(                    \
       const Space&, const SupernodalLuPlan<typename Space::memory_space>&,               \
+      const SupernodalLuWorkspace<typename Space::memory_space>&,                        \
       const Kokkos::View<Scalar*, typename Space::memory_space>&, const PivotThreshold&, \
-      const Kokkos::View<unsigned char*, typename Space::memory_space>&, const RunControl&);
+      const Kokkos::View<unsigned char*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FACTORIZE_SUPERNODAL)
 
 }  // namespace lutra

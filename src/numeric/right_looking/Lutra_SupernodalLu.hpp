@@ -88,6 +88,15 @@ struct SupernodalLuPlan {
   Ordinal n() const { return rows.n; }
 };
 
+/// Working storage of successive factorizations. Any number of workspaces may share a plan.
+template <class MemorySpace>
+struct SupernodalLuWorkspace {
+  /// [1] on devices; on hosts empty
+  Impl::AsyncResult<Impl::FactorChanges, typename MemorySpace::execution_space> changes;
+  RunControl run;  ///< limits in time
+  MemoryReservation reservation;
+};
+
 /// Partitions L + U into supernodes and plans their updates.
 ///
 /// Supernodes are those of `find_supernodes` (type T3, amalgamated), cut where zeros would exceed
@@ -111,6 +120,13 @@ SupernodalLuPlan<typename ExecutionSpace::memory_space> plan_supernodal_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget, const SupernodeOptions& options, const LevelizationOptions& levels = {});
 
+/// Allocates a workspace, which factorizations on any plan may use.
+/// @param budget memory and limits in time of the factorizations
+/// @throws OutOfMemoryError
+template <class ExecutionSpace>
+SupernodalLuWorkspace<typename ExecutionSpace::memory_space> make_supernodal_lu_workspace(
+    const ExecutionSpace& exec, const MemoryBudget& budget);
+
 /// Supernodal right-looking LU without interchanges, on every execution space. Level by level of the graph of
 /// supernodes: L\U of the diagonal blocks; L := A·U⁻¹ and U := L⁻¹·A of the panels; then the products L·U,
 /// tile by tile, which are subtracted from the panels of later supernodes.
@@ -119,17 +135,16 @@ SupernodalLuPlan<typename ExecutionSpace::memory_space> plan_supernodal_lu(
 ///                  not stored) and U in place
 /// @param threshold smaller pivots are perturbed: raised to this magnitude, with their argument kept
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
-/// @param run       limits in time
-/// @throws CancelledError by those; `values` are then undefined
+/// @throws CancelledError by the limits of the workspace; `values` are then undefined
 /// Cost: `plan.flops`; three launches per level. Waits for `exec` once. With more than one thread the order
 /// of additions, and so the last bits, may vary from run to run.
 template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_supernodal(
     const ExecutionSpace& exec, const SupernodalLuPlan<typename ExecutionSpace::memory_space>& plan,
+    const SupernodalLuWorkspace<typename ExecutionSpace::memory_space>& work,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
-    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
-    const RunControl& run = {});
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed);
 
 }  // namespace lutra
 

@@ -8,6 +8,7 @@
 
 #include "Lutra_Auction.hpp"
 #include "Lutra_AuctionRounds.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
@@ -114,6 +115,7 @@ class AuctionPhases {
     }
     for (int round = 0; round < rounds_at_once; ++round, before = 1 - before) {
       launch_teams("lutra::preprocess::bid", count, BidRound<State, ExecutionSpace>{m_state, m_rule, before});
+      check_launches_on<ExecutionSpace>();  // before bids are read
       Kokkos::parallel_for("lutra::preprocess::award",
                            Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>(
                                m_exec, 0, static_cast<Ordinal>(count)),

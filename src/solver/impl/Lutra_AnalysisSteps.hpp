@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
@@ -83,7 +84,7 @@ std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, cons
   analysis->report.structural_rank = report.structural_rank;
   analysis->report.choice.why = report.choice.why;
   add_reason(analysis->report, "ordering, trees and plan: reused, the matched pattern is the same");
-  exec.fence("lutra::solver: the analysis is complete for other instances");
+  wait_for(exec, "lutra::solver: the analysis is complete for other instances");
   return analysis;
 }
 

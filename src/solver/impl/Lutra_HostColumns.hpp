@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -27,7 +28,7 @@ auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget& budget,
   Kokkos::deep_copy(exec, device_X, host_X);
   const auto result = solve(device_B, device_X);
   Kokkos::deep_copy(exec, host_X, device_X);
-  exec.fence("lutra::solver: X is complete on the host");
+  wait_for(exec, "lutra::solver: X is complete on the host");
   return result;
 }
 /// Overload for host spaces, which solve in place.
@@ -35,7 +36,7 @@ template <HostExecution ExecutionSpace, class BView, class XView, class Solve>
 auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget&, const BView& host_B,
                          const XView& host_X, const Solve& solve) {
   const auto result = solve(host_B, host_X);
-  exec.fence("lutra::solver: X is complete on the host");
+  wait_for(exec, "lutra::solver: X is complete on the host");
   return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -49,7 +50,7 @@ std::uint64_t hash_of_values(const ExecutionSpace& exec, const Values& values) {
                           Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
                               exec, 0, static_cast<std::int64_t>(values.extent(0))),
                           ValueHash<Values>{values}, hash);
-  exec.fence("lutra::solver: the hash of values is known");
+  wait_for(exec, "lutra::solver: the hash of values is known");
   return hash;
 }
 
@@ -112,7 +113,7 @@ bool scales_fit(const ExecutionSpace& exec,
   Kokkos::parallel_reduce("lutra::solver::column_maxima",
                           Kokkos::RangePolicy<ExecutionSpace, Index, typename Body::OfColumns>(exec, 0, n),
                           body, Kokkos::MinMax<double>(cols));
-  exec.fence("lutra::solver: the greatest scaled entries are known");
+  wait_for(exec, "lutra::solver: the greatest scaled entries are known");
   return Kokkos::max(rows.max_val, cols.max_val) <= max_ratio * Kokkos::min(rows.min_val, cols.min_val);
 }
 

@@ -28,7 +28,7 @@ struct SupernodalEngine {
     Values row_values;                               ///< [nnz(L + U)] by rows
     Kokkos::View<unsigned char*, Memory> perturbed;  ///< [n] 1 where the pivot was perturbed
     AsyncResult<double, ExecutionSpace> largest;     ///< [1] max |entry of the scaled matrix|
-    RunControl run;                                  ///< of the factorizations
+    SupernodalLuWorkspace<Memory> workspace;         ///< results of the kernels, limits in time
     MemoryReservation reservation;
   };
 
@@ -59,7 +59,7 @@ struct SupernodalEngine {
   }
   static void allocate(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
                        Factors& factors) {
-    factors.run = budget.run();
+    factors.workspace = make_supernodal_lu_workspace(exec, budget);
     factors.panels = factors.reservation.template allocate<Values>(
         exec, "lutra::numeric::panels of supernodes", static_cast<std::size_t>(plan.lu.n_values));
     factors.largest = {exec, factors.reservation, "lutra::solver::largest entry", 1};
@@ -74,9 +74,9 @@ struct SupernodalEngine {
     const auto& largest = factors.largest;
     scatter_scaled(exec, plan.F.A, plan.target, A, factors.panels, largest.device());
     largest.queue_fetch(exec);
-    const auto outcome =
-        factorize_supernodal<Scalar>(exec, plan.lu, factors.panels, {perturbation, largest.device().data()},
-                                     factors.perturbed, factors.run);  // waits for the device
+    const auto outcome = factorize_supernodal<Scalar>(exec, plan.lu, factors.workspace, factors.panels,
+                                                      {perturbation, largest.device().data()},
+                                                      factors.perturbed);  // waits for the device
     return {outcome.perturbed, std::nullopt, largest.host()(0), outcome.largest};
   }
   static void update_rows(const ExecutionSpace& exec, const Plan& plan, const Factors& factors) {

@@ -2,6 +2,7 @@
 #ifndef LUTRA_TODEVICE_HPP
 #define LUTRA_TODEVICE_HPP
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
@@ -41,7 +42,7 @@ CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
   const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> result{
       A.n_rows, A.n_cols, download(exec, A.row_map), download(exec, A.entries), download(exec, A.values)};
-  exec.fence("lutra::solver: the matrix is on the host");
+  wait_for(exec, "lutra::solver: the matrix is on the host");
   return result;
 }
 

@@ -11,6 +11,7 @@
 
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Upload.hpp"
@@ -92,6 +93,7 @@ struct FrontRowsMaker {
             ++sum;
           });
         });
+    check_launches_on<ExecutionSpace>();  // CUB would name another error
     Kokkos::sort(exec, pairs);
     split(pairs, bits, tree);
   }
@@ -135,6 +137,7 @@ struct FrontRowsMaker {
             edges(p) = row == column ? none : row > column ? row << bits | column : column << bits | row;
           }
         });
+    check_launches_on<ExecutionSpace>();  // CUB would name another error
     Kokkos::sort(exec, edges);
     return edges;
   }

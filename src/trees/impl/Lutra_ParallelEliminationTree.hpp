@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_LiuTree.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -80,6 +81,7 @@ static void propagate_edges(const ExecutionSpace& exec,
         parent(v) = n;
         shortcut(v) = v;
       });
+  check_launches_on<ExecutionSpace>();  // before parents are followed
   Kokkos::parallel_for("lutra::trees::elimination_tree",
                        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(exec, 0, pattern.nnz()),
                        EdgePropagation<ExecutionSpace>{pattern, parent, shortcut});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Kahn.hpp"
 #include "Lutra_KahnLaunchCuda.hpp"
@@ -221,6 +222,7 @@ struct KahnCuda {
     const auto blocks =
         static_cast<unsigned>(std::min<std::size_t>(wanted, static_cast<std::size_t>(processors)));
     void* arguments[] = {&launch};
+    check_launches();  // its blocks poll what earlier kernels set
     check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&kahn_kernel), blocks, kahn_threads,
                                            arguments, 0, exec.cuda_stream()),
                "launching the levelization");
@@ -236,6 +238,7 @@ struct KahnCuda {
     const auto sorted_levels = scratch.allocate<Nodes>(exec, "lutra::levelization::sorted_levels", n);
     const int bits = std::max(1, static_cast<int>(std::bit_width(levels - 1)));
     std::size_t bytes = 0;
+    check_launches();  // CUB would name another error
     const auto sort = [&](void* memory, const char* doing) {
       check_cuda(cub::DeviceRadixSort::SortPairs(memory, bytes, level_of.data(), sorted_levels.data(),
                                                  nodes.data(), order.data(), static_cast<std::int64_t>(n), 0,

@@ -7,6 +7,7 @@
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_Upload.hpp"
@@ -53,6 +54,7 @@ static void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetV
         sum += row_map(i);
         if (final) row_map(i) = sum;
       });
+  check_launches_on<ExecutionSpace>();  // before the offsets are used
   Kokkos::parallel_for(
       "lutra::numeric::diagonals", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.count),
       KOKKOS_LAMBDA(const std::int64_t f) {

@@ -259,7 +259,7 @@ RightLookingLuOutcome factorize_by_modes_portable(
   } else {
     run.template operator()<false>();
   }
-  auto outcome = outcome_of<Scalar>(exec, values, perturbed);
+  auto outcome = outcome_of<Scalar>(exec, values, perturbed, work.changes);
   outcome.columns = report_of_columns(plan, work, max_blocks);
   return outcome;
 }

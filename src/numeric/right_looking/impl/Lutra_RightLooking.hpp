@@ -97,10 +97,7 @@ inline constexpr int device_team_threads = 128;
 /// no memory for the label of the fence after a reduction to several variables.
 template <class Scalar, class ValueView, class FlagView>
 struct OutcomeReduction {
-  struct value_type {
-    double largest;
-    std::int64_t perturbed;
-  };
+  using value_type = FactorChanges;
   ValueView values;
   FlagView flags;  ///< of the pivots; there are at least as many values
 
@@ -119,15 +116,22 @@ struct OutcomeReduction {
 };
 
 /// Largest magnitude in the factors, infinity if one is not finite, and the number of perturbed pivots. Waits
-/// once.
-template <class Scalar, class ExecutionSpace, class ValueView, class FlagView>
-RightLookingLuOutcome outcome_of(const ExecutionSpace& exec, const ValueView& values, const FlagView& flags) {
+/// once: for a result on the host Kokkos would wait twice on devices.
+/// @param changes [1] on devices
+template <class Scalar, class ExecutionSpace, class ValueView, class FlagView, class Changes>
+RightLookingLuOutcome outcome_of(const ExecutionSpace& exec, const ValueView& values, const FlagView& flags,
+                                 const Changes& changes) {
   using Reduction = OutcomeReduction<Scalar, ValueView, FlagView>;
-  typename Reduction::value_type found{0, 0};
-  Kokkos::parallel_reduce(
-      "lutra::numeric::outcome",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(values.extent(0))),
-      Reduction{values, flags}, found);
+  const Kokkos::RangePolicy<ExecutionSpace> entries(exec, 0, static_cast<std::int64_t>(values.extent(0)));
+  const Reduction reduction{values, flags};
+  FactorChanges found{0, 0};
+  if constexpr (is_host_space<ExecutionSpace>) {
+    Kokkos::parallel_reduce("lutra::numeric::outcome", entries, reduction, found);
+  } else {
+    Kokkos::parallel_reduce("lutra::numeric::outcome", entries, reduction,
+                            Kokkos::subview(changes.device(), 0));
+    found = changes.fetch(exec)(0);
+  }
   RightLookingLuOutcome outcome;
   outcome.largest = found.largest;
   outcome.perturbed = found.perturbed;
@@ -151,7 +155,8 @@ RightLookingLevel<Scalar, ExecutionSpace> make_right_looking_level(const Plan& p
 template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_columns_portable(
     const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
-    const RunControl& run, const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
+    const RightLookingLuWorkspace<typename ExecutionSpace::memory_space>& work,
+    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   auto level = make_right_looking_level<Scalar, ExecutionSpace>(plan, values, threshold, perturbed);
@@ -160,14 +165,14 @@ RightLookingLuOutcome factorize_columns_portable(
   const int vector_length = vector_length_for<ExecutionSpace>(mean_l);
   const int team_size = team_width<ExecutionSpace>(std::max(1, device_team_threads / vector_length));
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
-    run.poll(static_cast<double>(l), static_cast<double>(plan.levels.size()));
+    work.budget.run().poll(static_cast<double>(l), static_cast<double>(plan.levels.size()));
     level.level_begin = plan.levels.level_map[l];
     const auto columns_here = static_cast<int>(plan.levels.level_map[l + 1] - level.level_begin);
     Kokkos::parallel_for("lutra::numeric::columns_of_level",
                          Kokkos::TeamPolicy<ExecutionSpace>(exec, columns_here, team_size, vector_length),
                          level);
   }
-  return outcome_of<Scalar>(exec, values, perturbed);
+  return outcome_of<Scalar>(exec, values, perturbed, work.changes);
 }
 
 }  // namespace lutra::Impl

@@ -55,7 +55,7 @@ RightLookingLuOutcome factorize_portable(
     const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   if (plan.options.mode == ColumnMode::flow)
-    return factorize_columns_portable(exec, plan, work.budget.run(), values, threshold, perturbed);
+    return factorize_columns_portable(exec, plan, work, values, threshold, perturbed);
   return factorize_by_modes_portable<Scalar>(exec, plan, work, values, threshold, perturbed);
 }
 

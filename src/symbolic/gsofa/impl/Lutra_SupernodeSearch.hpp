@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Gsofa.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_RowTeams.hpp"
@@ -117,6 +118,7 @@ void search_supernodes_portable(const ExecutionSpace& exec, const SupernodeRows&
       "lutra::symbolic::supernodes_phase_one",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(follows.extent(0))),
       CompareRows<Memory>{rows, follows});
+  check_launches_on<ExecutionSpace>();  // before the bits are read
   const RowTeams share(exec, vector_length_for<ExecutionSpace>(Grower::look_ahead));
   Kokkos::parallel_for("lutra::symbolic::supernodes_phase_two", share.policy(exec, rows.n),
                        Grower{rows, follows, share});

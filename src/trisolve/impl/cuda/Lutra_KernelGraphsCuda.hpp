@@ -63,10 +63,11 @@ class KernelGraphs {
     // Compares members, because padding between them differs from call to call.
     const auto* const last = static_cast<const std::pair<First, Second>*>(entry.arguments.get());
     if (last == nullptr || !(last->first == first && last->second == second)) {
-      if (last != nullptr)
-        check_cuda(cudaGraphExecKernelNodeSetParams(entry.exec.get(), entry.node, &node),
-                   "exchanging the arguments of a launch");
-      entry.arguments = std::make_shared<std::pair<First, Second>>(first, second);
+      // Without memory for a copy the node keeps its arguments, and a new entry has none that could be equal.
+      auto arguments = std::make_shared<std::pair<First, Second>>(first, second);
+      check_cuda(cudaGraphExecKernelNodeSetParams(entry.exec.get(), entry.node, &node),
+                 "exchanging the arguments of a launch");
+      entry.arguments = std::move(arguments);
     }
     check_cuda(cudaGraphLaunch(entry.exec.get(), stream), "launching a triangular solve");
   }

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontPlan.hpp"
@@ -100,6 +101,7 @@ FrontSolveLists<typename ExecutionSpace::memory_space> list_sources(const Execut
         }
         keys(r) = position << 32 | static_cast<std::uint64_t>(r);
       });
+  check_launches_on<ExecutionSpace>();  // CUB would name another error
   Kokkos::sort(exec, keys);
   Kokkos::parallel_for(
       "lutra::trisolve::sources", Range(exec, 0, n_rows),

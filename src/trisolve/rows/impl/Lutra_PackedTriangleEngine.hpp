@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LevelRuns.hpp"
 #include "Lutra_SolutionArrays.hpp"
@@ -187,8 +188,13 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
   void solve_group(const ExecutionSpace& exec, Data data) {
     m_arrays.reserve(exec, Stride);
     m_arrays.prepare(data, Stride);
-    if (m_plan->options.portable) return solve_blocks_portable<Stride>(exec, data);
-    solve_blocks<Stride>(exec, data, m_plan->report, m_launches);
+    if (m_plan->options.portable) {
+      solve_blocks_portable<Stride>(exec, data);
+    } else {
+      solve_blocks<Stride>(exec, data, m_plan->report, m_launches);
+    }
+    check_launches_on<ExecutionSpace>();
+    m_arrays.has_launched();
   }
 
   std::shared_ptr<const Plan> m_plan;

@@ -37,8 +37,9 @@ class SolutionArrays {
   }
 
   /// Provides arrays for `stride` values per position. Allocates, and fences, if the stride is larger than
-  /// ever before.
+  /// ever before, and after a solve that was not launched.
   void reserve(const ExecutionSpace& exec, int stride) {
+    if (m_is_pending) recover(exec);
     if (stride <= m_stride) return;
     MemoryReservation fresh(m_budget);
     const std::size_t size = m_n * static_cast<std::size_t>(stride);
@@ -56,7 +57,7 @@ class SolutionArrays {
     m_arrays_reservation = fresh;
   }
 
-  /// Stores the arrays of the next solve in `data` and swaps the buffers.
+  /// Stores the arrays of the next solve in `data` and swaps the buffers. To be followed by `has_launched`.
   template <class Data>
   void prepare(Data& data, int stride) {
     data.current = m_arrays[m_parity].data();
@@ -69,7 +70,10 @@ class SolutionArrays {
     m_dirty[m_parity] = stride;
     m_dirty[1 - m_parity] = 0;
     m_parity = 1 - m_parity;
+    m_is_pending = true;
   }
+  /// The kernel that `prepare` was for has been launched.
+  void has_launched() { m_is_pending = false; }
 
   /// Position at which the watchdog ended a solve, as known to the host, or −1.
   std::int64_t timed_out_position() const {
@@ -86,14 +90,15 @@ class SolutionArrays {
     return waiting.stopped != 0;
   }
 
-  /// Resets all state after the watchdog has ended a solve, except the record, in which solvers that share it
-  /// still look for theirs. Fences.
+  /// Resets all state after the watchdog has ended a solve or one was not launched, except the record, in
+  /// which solvers that share it still look for theirs. Fences.
   void recover(const ExecutionSpace& exec) {
     exec.fence("lutra::trisolve: the solve that the watchdog ended has returned");
     for (const auto& array : m_arrays) Kokkos::deep_copy(exec, array, sentinel_value<Scalar>());
     m_dirty[0] = m_dirty[1] = 0;
     Kokkos::deep_copy(exec, m_waiting, Waiting{});
     exec.fence("lutra::trisolve: the arrays hold sentinels again");
+    m_is_pending = false;
   }
 
   std::size_t bytes() const { return m_reservation.bytes() + m_arrays_reservation.bytes(); }
@@ -110,6 +115,7 @@ class SolutionArrays {
   int m_stride = 0;         ///< values per position allocated
   int m_dirty[2] = {0, 0};  ///< values per position that are not sentinels
   int m_parity = 0;
+  bool m_is_pending = false;  ///< between `prepare` and `has_launched`
 };
 
 }  // namespace lutra::Impl

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_TaskLanes.hpp"
 #include "Lutra_TrianglePlan.hpp"
@@ -101,6 +102,7 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blo
 /// Sorts the keys of a schedule together with its blocks. Portable overload.
 template <class ExecutionSpace, class Scratch>
 void sort_schedule(const ExecutionSpace& exec, Scratch& scratch, int, MemoryReservation&) {
+  check_launches_on<ExecutionSpace>();  // CUB would name another error
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
 }
 
@@ -240,6 +242,7 @@ auto lay_out_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& b
   Kokkos::parallel_scan("lutra::trisolve::lay_out_blocks", Range(exec, 0, blocks.count),
                         LayOutBlocks<Rows, Blocks, decltype(scratch.arrays()), decltype(plan.arrays())>{
                             rows, blocks, arrays, positions});
+  check_launches_on<ExecutionSpace>();  // before the positions are used
   Kokkos::parallel_scan("lutra::trisolve::lay_out_tasks", Range(exec, 0, blocks.count),
                         LayOutTasks<Format>{format, arrays, positions.block_begin});
   return read_back(exec, scratch.totals);

@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontSearch.hpp"
 #include "Lutra_FrontTiles.hpp"
@@ -118,6 +119,7 @@ struct FrontEntryMaker {
     const auto high =
         scratch.template allocate<Words>(exec, "lutra::numeric::positions_by_user", any_high ? nnz : 0);
     locate_entries(fronts, tile_of_front, rows, columns, keys, low, high);
+    check_launches_on<ExecutionSpace>();  // CUB would name another error
     Kokkos::sort(exec, keys);
     plan.entry_position.low = in_order(keys, low, "lutra::numeric::entry_position");
     if (any_high) plan.entry_position.high = in_order(keys, high, "lutra::numeric::entry_position_high");

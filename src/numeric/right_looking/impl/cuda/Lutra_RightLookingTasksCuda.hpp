@@ -123,6 +123,11 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     launch.arrived = work.arrived.data();
     launch.state = work.state.device().data();
     launch.watchdog.stopped = &launch.state->stopped;
+    if (work.is_pending) {
+      work.run = 0;  // counts as before the first factorization
+      Kokkos::deep_copy(exec, work.arrived, 0u);
+    }
+    work.is_pending = true;
     launch.run = ++work.run;
     check_cuda(cudaMemsetAsync(launch.state, 0, sizeof(ColumnState), exec.cuda_stream()),
                "starting a factorization");
@@ -130,6 +135,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
       launch_updates(launch);
       launch_division(exec, plan, launch);
     }
+    work.is_pending = false;
     const ColumnState& met = work.state.fetch(exec)(0);
     if (met.stopped != 0) {
       work.run = 0;  // counts as before the first factorization

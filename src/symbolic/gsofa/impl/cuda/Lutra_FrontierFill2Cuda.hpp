@@ -12,6 +12,7 @@
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Arena.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_FrontierMemoryCuda.hpp"
 #include "Lutra_FrontierPlan.hpp"
 #include "Lutra_FrontierSearchCuda.hpp"
@@ -227,6 +228,7 @@ struct FrontierFill2Runs {
     // Two warps per source: few sources do not need all blocks, and a grid barrier of fewer is faster.
     const auto blocks = std::min(max_blocks, static_cast<unsigned>(slots / 4 + 1));
     void* arguments[] = {&search};
+    check_launches();  // its blocks poll what earlier kernels set
     check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&fill2_frontiers<Kernel>), blocks,
                                            Kernel::threads, arguments, 0, stream),
                "launching fill2 by frontiers");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_EarlySourcesCuda.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSolver.hpp"
@@ -132,14 +133,16 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     }
     Data data = data_of(plan, factors, system);
     const Triangles triangles = triangles_of(factors);
-    for_column_groups(data.in, data.out, data.n_columns, max_columns,
-                      [&](const auto& in, const auto& out, int columns) {
-                        data.in = in;
-                        data.out = out;
-                        data.n_columns = columns;
-                        if (columns == 1) return solve_group<1>(exec, data, triangles);
-                        solve_group<4>(exec, data, triangles);
-                      });
+    launching(exec, [&] {
+      for_column_groups(data.in, data.out, data.n_columns, max_columns,
+                        [&](const auto& in, const auto& out, int columns) {
+                          data.in = in;
+                          data.out = out;
+                          data.n_columns = columns;
+                          if (columns == 1) return solve_group<1>(exec, data, triangles);
+                          solve_group<4>(exec, data, triangles);
+                        });
+    });
   }
 
   // The halves of a solve, between which the vectors keep what has been computed. Values that cross the
@@ -157,14 +160,18 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
   void sweep_up(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
                 const FrontValues<const Scalar, Memory>& given, const FrontValues<Scalar, Memory>& sums) {
     if (m_portable) return m_portable->sweep_up(exec, plan, factors, system, given, sums);
-    system.n_columns == 1 ? half_up<1>(exec, plan, factors, system, given, sums)
-                          : half_up<4>(exec, plan, factors, system, given, sums);
+    launching(exec, [&] {
+      system.n_columns == 1 ? half_up<1>(exec, plan, factors, system, given, sums)
+                            : half_up<4>(exec, plan, factors, system, given, sums);
+    });
   }
   void sweep_down(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
                   const FrontValues<const Scalar, Memory>& solved, const FrontValues<Scalar, Memory>& read) {
     if (m_portable) return m_portable->sweep_down(exec, plan, factors, system, solved, read);
-    system.n_columns == 1 ? half_down<1>(exec, plan, factors, system, solved, read)
-                          : half_down<4>(exec, plan, factors, system, solved, read);
+    launching(exec, [&] {
+      system.n_columns == 1 ? half_down<1>(exec, plan, factors, system, solved, read)
+                            : half_down<4>(exec, plan, factors, system, solved, read);
+    });
   }
 
   std::int64_t consume_timeout(const Kokkos::Cuda& exec, const Plan&) {
@@ -172,14 +179,28 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     exec.fence("lutra::trisolve: the solve that was given up has ended");
     const std::int64_t index = m_timeout(0).position_plus_one - 1;
     m_timeout(0).position_plus_one = 0;
-    Kokkos::deep_copy(exec, m_tickets, 0);
-    Kokkos::deep_copy(exec, m_stopped, 0);
-    clear_vectors(exec);
-    exec.fence("lutra::trisolve: the vectors hold sentinels again");
+    start_anew(exec);
     return index;
   }
 
  private:
+  /// Calls launch(). Where not all sweeps are launched, vectors keep what the next call's sweeps would take
+  /// for theirs: it clears them.
+  template <class Launches>
+  void launching(const Kokkos::Cuda& exec, const Launches& launch) {
+    if (m_is_pending) start_anew(exec);
+    m_is_pending = true;
+    launch();
+    check_launches();
+    m_is_pending = false;
+  }
+  void start_anew(const Kokkos::Cuda& exec) {
+    Kokkos::deep_copy(exec, m_tickets, 0);
+    Kokkos::deep_copy(exec, m_stopped, 0);
+    clear_vectors(exec);
+    exec.fence("lutra::trisolve: the vectors hold sentinels again");
+  }
+
   /// Cuts long lists of sources into early sums if a front has many children. Comes before all else is
   /// uploaded.
   static void sum_early(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
@@ -360,6 +381,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
   Kokkos::View<std::int64_t, Memory> m_stopped;  ///< of the watchdog
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
   SolveVectors<Scalar, Memory, 4> m_vectors;  ///< see reserve
+  bool m_is_pending = false;                  ///< whether sweeps of the last call were not launched
   KernelGraphs m_kernels;                     ///< caches how many blocks of each kernel run concurrently
 };
 

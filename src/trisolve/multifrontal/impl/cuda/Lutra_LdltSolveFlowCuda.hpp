@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_FrontSources.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_LdltSolveFlow.hpp"
@@ -97,8 +98,9 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
         exec, {{{"lutra::trisolve::ldlt_partial_sums", factors.room.panels / (2 * edge) + 1}}}, width);
     if (m_flags.reserve(exec, {{{"lutra::trisolve::ldlt_flags", words + 3 * count + tiles}}}, 1)) {
       m_n_flags = words + 3 * count + tiles;
-      clear(exec);
+      m_is_pending = true;
     }
+    if (m_is_pending) clear(exec);
     Kokkos::deep_copy(exec, part(1, words), -1);
   }
 
@@ -127,6 +129,7 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
     launch.tiles = launch.arrived + plan.base.count;
     launch.partial_sums = m_partial_sums[0];
     launch.run = ++m_run;
+    m_is_pending = true;
     if (worker.data.sweep.forward) {
       work_small<true>(exec, lists, launch);
       work_large<true>(exec, lists, launch);
@@ -134,6 +137,7 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
       work_large<false>(exec, lists, launch);
       work_small<false>(exec, lists, launch);
     }
+    m_is_pending = false;
   }
 
  private:
@@ -178,6 +182,7 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
     int& at_once = resident[Width == 1 ? 0 : 1];
     if (at_once == 0) at_once = resident_blocks(exec, kernel, threads, static_cast<std::size_t>(bytes));
     void* arguments[] = {&launch};
+    check_launches();  // its blocks poll what earlier kernels set
     check_cuda(
         cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), std::min(at_once, wanted), threads,
                                     arguments, static_cast<std::size_t>(bytes), exec.cuda_stream()),
@@ -191,6 +196,7 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
     Kokkos::deep_copy(exec, part(0, m_n_flags), 0);
     Kokkos::deep_copy(exec, part(0, words), -1);
     m_run = 0;
+    m_is_pending = false;
   }
 
   SolveVectors<int, Memory, 1> m_flags;  ///< words, flags of fronts, members finished, sums, flags of tiles
@@ -198,6 +204,7 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
   std::int64_t m_n_flags = 0;
   int m_resident[2][2][2] = {};
   int m_run = 0;
+  bool m_is_pending = false;  ///< whether flags are new, or a sweep was not launched
 };
 
 }  // namespace lutra::Impl

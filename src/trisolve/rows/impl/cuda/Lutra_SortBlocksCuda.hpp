@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_TriangleSchedule.hpp"
@@ -28,6 +29,7 @@ inline void sort_schedule(const Kokkos::Cuda& exec, ScheduleScratch<Kokkos::Cuda
   const auto other_blocks = reservation.allocate<BlockView>(exec, "lutra::trisolve::other blocks", count);
   cub::DoubleBuffer<typename KeyView::non_const_value_type> key_buffer(keys.data(), other_keys.data());
   cub::DoubleBuffer<Ordinal> block_buffer(blocks.data(), other_blocks.data());
+  check_launches();  // CUB would name another error
   const auto sort = [&](void* work, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(work, bytes, key_buffer, block_buffer,
                                            static_cast<std::int64_t>(count), 0, bits, exec.cuda_stream());
