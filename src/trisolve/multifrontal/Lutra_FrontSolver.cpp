@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_FrontSolver.hpp"
 
+#include <type_traits>
 #include <utility>
 
 #include "Lutra_Error.hpp"
@@ -12,6 +13,13 @@
 #endif
 
 namespace lutra {
+namespace {
+
+/// Clang 14 instantiates members of explicit instantiations even where their constraints are not satisfied.
+template <class Parts>
+constexpr bool has_halves = std::is_same_v<Parts, LuParts>;
+
+}  // namespace
 
 template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
 FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::FrontSolver(const ExecutionSpace& exec,
@@ -57,7 +65,7 @@ template <class Scalar, class ExecutionSpace, template <class, class> class Fact
 void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::reserve(
     const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
     int n_columns) requires std::is_same_v<Parts, LuParts> {
-  m_sweeps->halves().reserve_halves(exec, plan, factors, n_columns);
+  if constexpr (has_halves<Parts>) m_sweeps->halves().reserve_halves(exec, plan, factors, n_columns);
 }
 
 template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
@@ -65,7 +73,7 @@ void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::sweep_up(
     const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
     const FrontSystem<Scalar, Memory>& system, const FrontValues<const Scalar, Memory>& given,
     const FrontValues<Scalar, Memory>& sums) requires std::is_same_v<Parts, LuParts> {
-  m_sweeps->halves().sweep_up(exec, plan, factors, system, given, sums);
+  if constexpr (has_halves<Parts>) m_sweeps->halves().sweep_up(exec, plan, factors, system, given, sums);
 }
 
 template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
@@ -73,7 +81,7 @@ void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::sweep_down(
     const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
     const FrontSystem<Scalar, Memory>& system, const FrontValues<const Scalar, Memory>& solved,
     const FrontValues<Scalar, Memory>& read) requires std::is_same_v<Parts, LuParts> {
-  m_sweeps->halves().sweep_down(exec, plan, factors, system, solved, read);
+  if constexpr (has_halves<Parts>) m_sweeps->halves().sweep_down(exec, plan, factors, system, solved, read);
 }
 
 template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
