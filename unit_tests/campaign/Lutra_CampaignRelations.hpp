@@ -15,7 +15,8 @@ namespace lutra::Campaign {
 /// A system made from another one, and what its solution must have in common with that of the other.
 template <class Scalar>
 struct Variant {
-  enum class Signs { same, swapped, doubled };
+  /// `unrelated`: A is not congruent to the other matrix.
+  enum class Signs { same, swapped, doubled, unrelated };
   HostMatrix<Scalar> A;
   std::vector<Scalar> b;
   Transposition op = Transposition::none;
@@ -71,13 +72,15 @@ Variant<Scalar> scale_all(const System<Scalar>& system, Random& random) {
 template <class Scalar>
 Variant<Scalar> scale_rows(const System<Scalar>& system, Random& random) {
   const auto rows = random_exponents(system.b.size(), random);
-  return {scaled(system.A, rows, std::vector<int>(rows.size())), scaled(system.b, rows)};
+  return {scaled(system.A, rows, std::vector<int>(rows.size())), scaled(system.b, rows), Transposition::none,
+          Variant<Scalar>::Signs::unrelated};
 }
 
 template <class Scalar>
 Variant<Scalar> scale_columns(const System<Scalar>& system, Random& random) {
   const auto columns = random_exponents(system.b.size(), random);
-  return {scaled(system.A, std::vector<int>(columns.size()), columns), system.b};
+  return {scaled(system.A, std::vector<int>(columns.size()), columns), system.b, Transposition::none,
+          Variant<Scalar>::Signs::unrelated};
 }
 
 template <class Scalar>
@@ -95,7 +98,8 @@ Variant<Scalar> permute_congruently(const System<Scalar>& system, Random& random
 template <class Scalar>
 Variant<Scalar> permute_both(const System<Scalar>& system, Random& random) {
   const auto rows = random.permutation(system.b.size());
-  return {permuted(system.A, rows, random.permutation(rows.size())), permuted(system.b, rows)};
+  return {permuted(system.A, rows, random.permutation(rows.size())), permuted(system.b, rows),
+          Transposition::none, Variant<Scalar>::Signs::unrelated};
 }
 
 /// The solve with (Aᵀ)ᵀ.
@@ -124,7 +128,8 @@ template <class Scalar>
 Variant<Scalar> negate_rows(const System<Scalar>& system, Random& random) {
   std::vector<bool> negative;
   for (std::size_t i = 0; i < system.b.size(); ++i) negative.push_back(random.chance(0.5));
-  return {negated(system.A, negative), negated(system.b, negative)};
+  return {negated(system.A, negative), negated(system.b, negative), Transposition::none,
+          Variant<Scalar>::Signs::unrelated};
 }
 
 template <class Scalar>

@@ -137,6 +137,11 @@ TEST_CASE("wrong answers and changed outcomes are failures unless the matrix is 
   examination.compare("negate all", Way::ldlt,
                       {regular.A, {5, 5}, Transposition::none, Variant<double>::Signs::swapped}, other_signs);
   CHECK(findings.failures().size() == 5);
+  const auto reversed = dense({{1, 4}, {4, 1}});  // symmetric, not congruent
+  examination.compare("permute rows and columns", Way::ldlt,
+                      {reversed, {5, 5}, Transposition::none, Variant<double>::Signs::unrelated},
+                      other_signs);
+  CHECK(findings.failures().size() == 5);
   Outcome<double> other_bits;
   other_bits.status = Status::success;
   other_bits.x = {1, 1 + 0x1p-52};
