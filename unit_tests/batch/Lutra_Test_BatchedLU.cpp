@@ -55,10 +55,11 @@ TEMPLATE_LIST_TEST_CASE("batch: LU is right for every number of systems and righ
                         AllTypes) {
   const auto pattern = small_matrix<typename TestType::Scalar>(23);
   const LuOptions options = either_engine();
-  for (const std::size_t K : {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100})
+  for (const std::size_t K : {7, 8, 9, 31, 32, 33, 100, 1000})
     check_batch<TestType>(pattern, K, 1, Storage::interleaved, Transposition::none, options);
-  for (const std::size_t n_rhs : {1, 2, 7, 16, 17, 64})
-    check_batch<TestType>(pattern, 9, n_rhs, Storage::one_after_other, Transposition::none, options);
+  for (const std::size_t K : {1, 2, 15, 16, 17})
+    for (const std::size_t n_rhs : {1, 2, 7, 16, 17, 64})
+      check_batch<TestType>(pattern, K, n_rhs, Storage::one_after_other, Transposition::none, options);
 }
 
 TEMPLATE_LIST_TEST_CASE("batch: LU solves with A, its transpose and adjoint in every layout", "[batch]",
