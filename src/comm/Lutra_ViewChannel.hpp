@@ -47,10 +47,7 @@ class ViewChannel {
 
   /// Collective. @param budget is charged with the buffers
   explicit ViewChannel(Communicator& comm, const MemoryBudget& budget = {}) : m_comm(comm), m_budget(budget) {
-    if constexpr (maps_peers) {
-      m_by_peers = can_use(comm, CommBackend::peer);
-      m_has_own_devices = m_by_peers && !ranks_that_share_a_device(comm);
-    }
+    if constexpr (maps_peers) m_by_peers = can_use(comm, CommBackend::peer);
   }
   /// Does not wait. Without `close`, memory that other ranks may still write to is kept.
   ~ViewChannel() { m_budget.release(m_charged); }
@@ -69,8 +66,6 @@ class ViewChannel {
   const ExecutionSpace& exec() const { return m_exec; }
   /// Whether messages go from device to device.
   bool is_direct() const { return m_by_peers; }
-  /// The same, and whether each rank has a device of its own: kernels may wait for each other.
-  bool has_own_devices() const { return m_has_own_devices; }
 
   /// Bytes of a buffer that a message takes.
   static std::size_t room(std::size_t bytes) { return MemoryReservation::padded(bytes); }
@@ -235,7 +230,7 @@ class ViewChannel {
   MemoryBudget m_budget;
   std::size_t m_charged = 0;
   std::uint64_t m_patience = 0;  ///< nanoseconds
-  bool m_by_peers = false, m_has_own_devices = false;
+  bool m_by_peers = false;
   std::unique_ptr<SymmetricMemory> m_memory;  ///< messages from rank r raise signal r
   std::vector<Slots> m_in, m_out;             ///< [P] from and to each rank
 };

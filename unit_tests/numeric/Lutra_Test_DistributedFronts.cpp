@@ -87,8 +87,7 @@ FrontRanks alternate(const AssemblyTree& tree, int ranks, int length) {
 
 /// The same, with fronts of some pivots and more divided by columns, every other one among all ranks, the
 /// others among two.
-FrontRanks divide_fronts(const AssemblyTree& tree, int ranks, int length, int least_pivots, int width,
-                         int unit) {
+FrontRanks divide_fronts(const AssemblyTree& tree, int ranks, int length, int least_pivots, int width) {
   std::vector<int> rank;
   std::vector<bool> divided;
   for (int f = 0; f < tree.count(); ++f) {
@@ -97,7 +96,6 @@ FrontRanks divide_fronts(const AssemblyTree& tree, int ranks, int length, int le
   }
   FrontRanks made = make_parts(tree, rank, ranks, {}, divided);
   bool among_two = false;
-  made.column_unit = unit;
   for (std::size_t p = 0; p < made.helpers.size(); ++p) {
     if (made.helpers[p].empty()) continue;
     made.block_columns[p] = width;
@@ -112,10 +110,9 @@ struct TestDivision {
   int length = 0;        ///< of `alternate`; 0: divided for time
   int least_pivots = 0;  ///< of fronts that are divided; 0: none
   int width = 8;         ///< of their blocks
-  int unit = 1;          ///< of their ranges of columns
 
   FrontRanks ranks_of(const AssemblyTree& tree, int ranks) const {
-    if (least_pivots > 0) return divide_fronts(tree, ranks, length, least_pivots, width, unit);
+    if (least_pivots > 0) return divide_fronts(tree, ranks, length, least_pivots, width);
     return length > 0 ? alternate(tree, ranks, length) : FrontRanks();
   }
 };
@@ -138,7 +135,7 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
                                           division.length > 0 ? &forced : nullptr);
   if (is_divided) {
     const auto divided = std::ranges::count_if(forced.helpers, [](const auto& of) { return !of.empty(); });
-    CHECK(divided > (division.width < 128 ? 2 : 0));
+    CHECK(divided > 2);
   }
   if (division.length > 0 && comm.size() > 1 && comm.rank() == 0) CHECK(forced.n_parts() > comm.size() + 1);
   const auto& own = rows[static_cast<std::size_t>(comm.rank())];
@@ -261,7 +258,7 @@ TEST_CASE("factors of parts that alternate between ranks have the bits of one ra
 TEST_CASE("fronts divided among ranks have the factors of one rank", "[numeric]") {
   Communicator comm;
   check_matrix(comm, generate("poisson2d", 20), 1e-10, {1, 6, 2});
-  check_matrix(comm, generate("poisson3d", 10), 1e-10, {7, 16, 8, 8});
+  check_matrix(comm, generate("poisson3d", 10), 1e-10, {7, 16, 8});
   check_matrix(comm, generate("convdiff3d", 10), 1e-10, {50, 16, 5});
   check_matrix(comm, generate("convdiff3d", 8), 1e-10, {50, 12, 1000});  // one block
   check_matrix(comm, generate("circuit", 300, 3), 0.3, {2, 4, 1});       // perturbs pivots
@@ -278,17 +275,8 @@ TEST_CASE("ranks factorize parts on their devices", "[numeric][device]") {
     check_matrix<Space>(comm, generate("circuit", 300, 3), 1e-10);
     check_matrix<Space>(comm, generate("poisson3d", 12), 1e-10, {7});
     check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10, {20});
-    // divided fronts: blocks of two tiles, and of four
-    const auto divide = [&](const char* name, int size, const TestDivision& division) {
-      check_matrix<Space>(comm, generate(name, size), 1e-10, division);
-    };
-    if (ranks_that_share_a_device(comm)) {
-      CHECK_THROWS_AS(divide("poisson3d", 18, {200, 128, 128, 128}), InputError);
-    } else {
-      divide("convdiff3d", 16, {50, 100, 128, 128});
-      divide("poisson3d", 18, {200, 128, 128, 128});
-      divide("poisson3d", 18, {200, 128, 256, 128});
-    }
+    if (comm.size() > 1)
+      CHECK_THROWS_AS(check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10, {20, 50}), InputError);
   }
   comm.close();
 }

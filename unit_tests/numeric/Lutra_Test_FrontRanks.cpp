@@ -160,9 +160,6 @@ TEST_CASE("columns of a divided front belong to one rank each", "[numeric]") {
   CHECK(columns.runs(list.data(), 7, 0) == Runs{{0, 2}, {4, 6}});
   CHECK(columns.runs(list.data(), 7, 1) == Runs{{2, 3}, {6, 7}});
   CHECK(columns.runs(list.data(), 7, 2) == Runs{{3, 4}});
-  const DividedColumns by_units{8, 21, 2, 8, 8};  // a range of one unit, and one of two
-  CHECK(by_units.rest(0) == 8);
-  CHECK(by_units.rest(1) == 13);
 }
 
 TEST_CASE("the front of a large child stays beside the root while another rank works below it", "[numeric]") {

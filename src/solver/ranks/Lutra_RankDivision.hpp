@@ -26,10 +26,7 @@ DivisionCosts division_costs([[maybe_unused]] Communicator& comm) {
     costs.divides_fronts = true;
     return costs;
   } else {
-    const bool is_direct = can_use(comm, CommBackend::peer);
-    DivisionCosts costs = DivisionCosts::of_devices(is_direct);
-    costs.divides_fronts = is_direct && !ranks_that_share_a_device(comm);
-    return costs;
+    return DivisionCosts::of_devices(can_use(comm, CommBackend::peer));
   }
 }
 

@@ -55,21 +55,6 @@ __device__ __forceinline__ unsigned long long load_system_flag(const unsigned lo
 __device__ __forceinline__ void raise_system_flag(unsigned long long* flag, unsigned long long value) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
 }
-__device__ __forceinline__ void raise_system_flag(int* flag, int value) {
-  asm volatile("st.release.sys.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
-}
-
-/// The fence after a relaxed read of a flag: of all devices if the run has peers that raise its flags.
-template <class Run>
-__device__ __forceinline__ void fence_after_read(const Run& run) {
-  if constexpr (requires { run.peers; }) {
-    if (run.peers != nullptr) {
-      asm volatile("fence.acq_rel.sys;" ::: "memory");
-      return;
-    }
-  }
-  fence();
-}
 
 // ---- waits ----
 
@@ -82,7 +67,7 @@ __device__ __forceinline__ void wait_until(const Run& run, int number, const IsR
   for (unsigned spins = 1; !is_raised(); ++spins) {
     if (spins % 256 == 0 && run.watchdog.ends(timer, number)) break;
   }
-  fence_after_read(run);
+  fence();
 }
 /// Waits until a flag is raised. @param run a FlaggedRun
 template <class Run>

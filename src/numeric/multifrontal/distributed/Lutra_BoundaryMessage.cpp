@@ -11,7 +11,7 @@ namespace {
 
 void pack(const PartMembers& members, std::vector<int>& numbers) {
   const DividedColumns& columns = members.columns;
-  numbers.insert(numbers.end(), {columns.pivots, columns.cb_rows, columns.ranks, columns.width, columns.unit,
+  numbers.insert(numbers.end(), {columns.pivots, columns.cb_rows, columns.ranks, columns.width,
                                  static_cast<int>(members.ranks.size())});
   numbers.insert(numbers.end(), members.ranks.begin(), members.ranks.end());
 }
@@ -66,13 +66,12 @@ class Numbers {
   PartMembers take_members() {
     PartMembers members;
     DividedColumns& columns = members.columns;
-    for (int* const number :
-         {&columns.pivots, &columns.cb_rows, &columns.ranks, &columns.width, &columns.unit})
+    for (int* const number : {&columns.pivots, &columns.cb_rows, &columns.ranks, &columns.width})
       *number = next();
     members.ranks = take_list();
-    const bool fits = members.ranks.empty() ||
-                      (columns.ranks == static_cast<int>(members.ranks.size()) && columns.width > 0 &&
-                       columns.unit > 0 && columns.pivots > 0 && columns.cb_rows >= 0);
+    const bool fits =
+        members.ranks.empty() || (columns.ranks == static_cast<int>(members.ranks.size()) &&
+                                  columns.width > 0 && columns.pivots > 0 && columns.cb_rows >= 0);
     if (!fits) throw DamagedMessage("a front whose columns are not those of its ranks");
     return members;
   }
@@ -85,7 +84,7 @@ class Numbers {
 }  // namespace
 
 PartBoundary unpacked(const std::vector<int>& message) {
-  constexpr std::size_t least_of_edge = 11;  // part, rank, six numbers of members, and three lengths
+  constexpr std::size_t least_of_edge = 10;  // part, rank, five numbers of members, and three lengths
   Numbers numbers(message);
   PartBoundary boundary;
   boundary.number = numbers.next();

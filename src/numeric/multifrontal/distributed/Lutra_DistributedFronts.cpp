@@ -16,7 +16,6 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PartTransfer.hpp"
 #include "Lutra_PlannedPart.hpp"
-#include "Lutra_SharedFronts.hpp"
 
 namespace lutra {
 namespace {
@@ -46,7 +45,6 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   std::vector<PartBoundary> boundaries;
   Impl::PartArrivals arrivals;  ///< of contributions, and of columns from helpers
   Impl::PartTransfer<Scalar, ExecutionSpace> transfer;
-  Impl::SharedFronts<Scalar, ExecutionSpace> shared_fronts;  ///< of devices
   Exchange pivot_rows, pivot_columns;
   /// As the two above, to the positions of the parts that are pivots of other parts.
   Exchange other_rows, other_columns;
@@ -62,8 +60,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
         symmetry(with),
         channel(of, budget),
         reservation(budget),
-        transfer(channel),
-        shared_fronts(comm, budget) {}
+        transfer(channel) {}
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
@@ -96,9 +93,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
       costs.divides_fronts = !symmetry;
       return costs;
     }
-    DivisionCosts costs = DivisionCosts::of_devices(channel.is_direct());
-    costs.divides_fronts = channel.has_own_devices() && !symmetry;
-    return costs;
+    return DivisionCosts::of_devices(channel.is_direct());
   }
 
   /// A device may wait for a message as long as another works: all flops at a tenth of a device's speed.
@@ -108,7 +103,6 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
                                 flops_per_second};
     comm.broadcast(seconds);
     channel.wait_at_least(seconds[0]);
-    shared_fronts.wait_at_least(seconds[0], parts, all_boundaries);
   }
 
   /// Makes room for what a factorization passes, and for scales.
@@ -128,10 +122,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   void make_parts(std::vector<PlannedPart>& planned) {
     for (PlannedPart& part : planned) {
       part.plan.in_row = {};
-      const PartMembers& members = part.boundary.members;
-      parts.push_back(std::make_unique<Part>(
-          std::move(part.plan), budget_of_parts, parts.empty() ? nullptr : parts.front().get(), symmetry,
-          members.are_several() ? std::optional(members.share_of(comm.rank())) : std::nullopt));
+      parts.push_back(std::make_unique<Part>(std::move(part.plan), budget_of_parts,
+                                             parts.empty() ? nullptr : parts.front().get(), symmetry));
       if (!part.is_helped(comm.rank())) {
         own_parts.push_back(parts.back().get());
         boundaries.push_back(part.boundary);
@@ -252,8 +244,10 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   }
   void factorize_with_others(Part& part, const PartMembers& members, const Values& v, double perturbation,
                              double largest) {
-    Impl::BlockMessages<Scalar> messages(comm, members);  // which devices do not need
-    part.factorize(v, perturbation, largest, members.share_of(comm.rank()), messages);
+    if constexpr (Impl::is_host_space<ExecutionSpace>) {  // divisions of devices have no members
+      Impl::BlockMessages<Scalar> messages(comm, members);
+      part.factorize(v, perturbation, largest, members.share_of(comm.rank()), messages);
+    }
   }
   static bool is_cancelled(const std::exception_ptr& failure) {
     try {
@@ -292,6 +286,8 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     const Communicator::Work work(comm);
     const auto goal = budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time;
     state.ranks = division != nullptr ? *division : distribute_fronts(tree, comm.size(), goal, state.costs());
+    if (!Impl::is_host_space<ExecutionSpace> && !state.ranks.helpers.empty())
+      throw InputError("fronts are divided by columns on hosts only");
     all = Impl::plan_parts(tree, entries, rows_of_ranks, state.ranks, comm.size());
   });
   if (comm.rank() == 0) Impl::send_parts(comm, state.ranks, all);
@@ -302,7 +298,6 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     const Communicator::Work work(comm);
     state.make_parts(planned);
   });
-  state.shared_fronts.place(state.parts, state.all_boundaries);
   state.reserve_room();
   state.set_patience();
 }
@@ -313,7 +308,6 @@ DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 template <class Scalar, class ExecutionSpace>
 void DistributedFronts<Scalar, ExecutionSpace>::close() {
   m_state->channel.close();
-  m_state->shared_fronts.close();
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -35,9 +35,9 @@ namespace lutra {
 /// entries of A in them, and sends the values of its rows of A to the ranks that need them. Values and blocks
 /// go from device to device where devices can map each other's memory (ViewChannel).
 ///
-/// A part that is a single front may have helpers (FrontRanks): they and its rank compute the columns that
-/// DividedColumns gives them, with the contributions that belong there, and then its rank gets all columns.
-/// Symmetric matrices have no such parts.
+/// On hosts a part that is a single front may have helpers (FrontRanks): they and its rank compute the
+/// columns that DividedColumns gives them, with the contributions that belong there, and then its rank gets
+/// all columns. Symmetric matrices have no such parts.
 ///
 /// Factors stay where they were computed: `DistributedFrontSolver` solves with them. `collect_factors` copies
 /// them to the host by entries.
@@ -60,7 +60,8 @@ class DistributedFronts {
   ///                      memory, otherwise for time
   /// @param division      on rank 0, instead of that of `distribute_fronts`
   /// @param symmetry      of all matrices to come, the same on all ranks: as for make_front_schedule
-  /// @throws OutOfMemoryError on all ranks, naming the rank, like all calls that allocate
+  /// @throws InputError on devices if `division` has helpers; OutOfMemoryError on all ranks, naming the rank,
+  /// like all calls that allocate
   DistributedFronts(Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
                     const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
                     const MemoryBudget& budget = {}, const FrontRanks* division = nullptr,

@@ -22,9 +22,10 @@ double front_flops(const AssemblyTree& tree, std::size_t f) {
 DividedTime divided_time(const AssemblyTree& tree, std::size_t f, int ranks, const DivisionCosts& costs) {
   // Blocks of a rank. More: ranks wait less for each other. Fewer: larger products, fewer messages.
   constexpr int blocks_a_rank = 8;
+  constexpr int step = 8;  // the columns that hosts eliminate one by one
   const double k = pivots_of(tree, f), m = contribution_rows(tree, f), others = ranks - 1;
   DividedTime result;
-  const int even = static_cast<int>(k) / (blocks_a_rank * ranks) / costs.column_unit * costs.column_unit;
+  const int even = static_cast<int>(k) / (blocks_a_rank * ranks) / step * step;
   result.width = std::max(even, costs.block_columns);
   const double blocks = std::ceil(k / result.width);
   // The rank with most work has about half a block more than its share, and all wait for the first block and
@@ -387,7 +388,6 @@ class TimeDivider {
     if (!m_best.tasks.helpers.empty()) {
       ranks.helpers.resize(m_best.groups.size());
       ranks.block_columns.resize(m_best.groups.size(), 0);
-      ranks.column_unit = m_costs.column_unit;
     }
     for (std::size_t g = 0; g < m_best.groups.size(); ++g) {
       ranks.rank_of_part.push_back(m_best.groups[g].rank);

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
@@ -215,10 +214,9 @@ class FrontPart {
   /// @param before null, or a part that is never factorized at the same time; on hosts the two share thread
   ///               buffers
   /// @param symmetry as for make_front_schedule
-  /// @param share    of this rank in the part's only front; empty: the whole part
-  /// @throws OutOfMemoryError; InputError if devices cannot divide the front so
+  /// @throws OutOfMemoryError
   FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr,
-            const std::optional<Symmetry>& symmetry = {}, const std::optional<FrontShare>& share = {})
+            const std::optional<Symmetry>& symmetry = {})
       : m_made(std::move(made)), m_budget(budget), m_symmetry(symmetry), m_reservation(budget) {
     const auto n = static_cast<std::size_t>(m_made.tree.n);
     m_row_scale = allocate<decltype(m_row_scale)>("lutra::numeric::row_scale", n);
@@ -248,7 +246,8 @@ class FrontPart {
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options, A);
     else
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options);
-    const auto schedule = make_schedule(share);
+    const auto schedule =
+        make_front_schedule<Scalar>(m_exec, m_plan, budget, default_device_model<ExecutionSpace>(), symmetry);
     if (is_host_space<ExecutionSpace> && before != nullptr) {
       m_factors.schedule = schedule;
       m_factors.state = before->m_factors.state;
@@ -329,40 +328,15 @@ class FrontPart {
     if (!m_symmetry) find_largest_factor();
   }
   /// As `factorize`, with other ranks by columns of the part's only front. Then this rank has L and its own
-  /// columns, and the largest factor is not known. On devices without messages.
+  /// columns, and the largest factor is not known.
   void factorize(const Values& values, double perturbation, double largest, const FrontShare& share,
-                 DividedFrontMessages<Scalar>& messages) {
+                 DividedFrontMessages<Scalar>& messages) requires is_host_space<ExecutionSpace> {
     m_factors.min_largest_entry = largest;
-    if constexpr (!is_host_space<ExecutionSpace>)
-      factorize_fronts<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation, m_factors,
-                               m_perturbed);
-    else
-      factorize_divided_front<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation,
-                                      m_factors, m_perturbed, share, messages);
+    factorize_divided_front<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation,
+                                    m_factors, m_perturbed, share, messages);
   }
-#ifdef KOKKOS_ENABLE_CUDA
-  // Of a front divided among devices: see place_shared_front, which is called in place of `allocate`.
-  SharedFrontLayout shared_layout() const {
-    return lay_out_shared_front(m_plan, *m_factors.schedule);
-  }
-  void place_shared(std::byte* own, const std::vector<SharedFront>& others) {
-    place_shared_front(m_exec, m_plan, m_budget, own, others, m_factors);
-  }
-  /// Lets the kernels of a divided front wait for other devices, which may begin so much later.
-  void wait_at_least(double seconds) {
-    limit_waits(m_factors, seconds);
-  }
-#endif
-  /// Whether ranks divide fronts by kernels that store on each other's devices.
-#ifdef KOKKOS_ENABLE_CUDA
-  static constexpr bool divides_on_devices = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
-#else
-  static constexpr bool divides_on_devices = false;
-#endif
   /// Queues the search for the largest factor.
-  void find_largest_factor() const {
-    lutra::find_largest_factor(m_exec, m_factors);
-  }
+  void find_largest_factor() const { lutra::find_largest_factor(m_exec, m_factors); }
   /// The panels of the last front.
   Scalar* last_panels() const {
     const auto& begin = m_plan.panel_layout.panels;
@@ -382,9 +356,7 @@ class FrontPart {
   }
 
   /// Pivots of the last factorization of a symmetric matrix. Fences.
-  DiagonalPivots inspect_pivots() const {
-    return inspect_diagonal_pivots(m_exec, m_plan, m_factors);
-  }
+  DiagonalPivots inspect_pivots() const { return inspect_diagonal_pivots(m_exec, m_plan, m_factors); }
 
   /// Computes the rows and columns of this part's entries of L + U, as indices of F, if that was not done.
   /// Their pattern takes memory, which is freed again: best before `allocate`.
@@ -425,15 +397,6 @@ class FrontPart {
   template <class T>
   static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
     return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
-  }
-  auto make_schedule([[maybe_unused]] const std::optional<FrontShare>& share) const {
-#ifdef KOKKOS_ENABLE_CUDA
-    if constexpr (divides_on_devices) {
-      if (share) return make_share_schedule<Scalar>(m_exec, m_plan, m_budget, *share);
-    }
-#endif
-    return make_front_schedule<Scalar>(m_exec, m_plan, m_budget, default_device_model<ExecutionSpace>(),
-                                       m_symmetry);
   }
   template <class View>
   View allocate(const char* label, std::size_t size) {

@@ -23,10 +23,9 @@ struct DivisionCosts {
 
   double flops_per_second = 25e9;  ///< full speed
 
-  bool divides_fronts = false;      ///< whether several ranks may factorize a front by its columns
+  bool divides_fronts = false;      ///< whether several ranks, on hosts, may factorize a front by its columns
   double flops_per_message = 25e4;  ///< for a message between them: 10 µs
   int block_columns = 64;           ///< least pivots of a block that passes between them
-  int column_unit = 8;              ///< blocks and ranges of columns have multiples of it
 
   /// The time of a front: its speed is order / (order + half_order) of the full one.
   double time_of(double flops, double order) const { return flops * (1 + half_order / order); }
@@ -35,11 +34,7 @@ struct DivisionCosts {
   /// 80).
   /// @param direct whether contributions go from device to device, at 200 GB/s, or through hosts at 2 GB/s
   static DivisionCosts of_devices(bool direct) {
-    DivisionCosts costs{direct ? 1.9 : 190000, 4000, 1.4e9, 48e12};  // a part: 30 µs
-    costs.flops_per_message = 2.4e8;  // a block waits 5 µs longer for one of another device
-    costs.block_columns = 256;
-    costs.column_unit = 128;  // two tiles
-    return costs;
+    return {direct ? 1.9 : 190000, 4000, 1.4e9, 48e12};  // a part: 30 µs
   }
 };
 
@@ -56,7 +51,6 @@ struct FrontRanks {
   /// keeps the factors; no list if there are no such parts
   std::vector<std::vector<int>> helpers;
   std::vector<int> block_columns;  ///< [parts] pivots of a block that passes between them, like `helpers`
-  int column_unit = 1;             ///< see DividedColumns
 
   int rank(std::size_t f) const { return rank_of_part[static_cast<std::size_t>(part[f])]; }
   int n_parts() const { return static_cast<int>(rank_of_part.size()); }

@@ -38,7 +38,6 @@ PartMembers members_of(const AssemblyTree& tree, const FrontRanks& ranks, int pa
   columns.cb_rows = static_cast<int>(at(tree.row_begin, front + 1) - at(tree.row_begin, front));
   columns.ranks = static_cast<int>(members.ranks.size());
   columns.width = at(ranks.block_columns, part);
-  columns.unit = ranks.column_unit;
   return members;
 }
 

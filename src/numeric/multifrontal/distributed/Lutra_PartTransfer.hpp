@@ -20,7 +20,7 @@
 
 namespace lutra::Impl {
 
-/// Passes contributions between parts, and columns of a front between the ranks that divide it.
+/// Passes contributions between parts, and on hosts columns of a front between the ranks that divide it.
 ///
 ///     part below ─► its contribution, to the rank of the part above
 ///                ─► or to each of its members: the columns of that member
@@ -78,7 +78,7 @@ class PartTransfer {
     for_each_column_block(part, members.columns, own, packed, [&](const auto& columns, const auto& copy) {
       Kokkos::deep_copy(m_channel.exec(), copy, columns);
     });
-    if constexpr (is_host_space<ExecutionSpace>) m_channel.exec().fence("lutra::numeric: columns are packed");
+    m_channel.exec().fence("lutra::numeric: columns are packed");
     m_channel.template send<Scalar>(to, packed);
     m_channel.template send<Scalar>(to, contribution_columns(part, members.columns, own));
   }
@@ -152,17 +152,11 @@ class PartTransfer {
     return values;
   }
 
-  /// Rows of a block of pivots that its owner sends to the rank of the part. All ranks have L and, on hosts,
-  /// the blocks on the diagonal; on devices of these only the tiles of L.
-  static int packed_rows(const DividedColumns& columns, int block) {
-    return is_host_space<ExecutionSpace> ? columns.begin(block) : columns.end(block);
-  }
   /// Entries of U that a member computes and the rank of the part needs.
   static std::size_t packed_entries(const DividedColumns& columns, int member) {
     std::size_t entries = 0;
     for (int b = member; b < columns.blocks(); b += columns.ranks)
-      entries +=
-          static_cast<std::size_t>(packed_rows(columns, b)) * static_cast<std::size_t>(columns.columns(b));
+      entries += static_cast<std::size_t>(columns.begin(b)) * static_cast<std::size_t>(columns.columns(b));
     return entries +
            static_cast<std::size_t>(columns.pivots) * static_cast<std::size_t>(columns.rest(member));
   }
@@ -183,8 +177,8 @@ class PartTransfer {
     };
     const Block left(lower, size, columns.pivots);
     for (int b = member; b < columns.blocks(); b += columns.ranks)
-      visit_with(Kokkos::subview(left, std::pair(0, packed_rows(columns, b)),
-                                 std::pair(columns.begin(b), columns.end(b))));
+      visit_with(
+          Kokkos::subview(left, std::pair(0, columns.begin(b)), std::pair(columns.begin(b), columns.end(b))));
     const Block right(lower + static_cast<std::int64_t>(size) * columns.pivots, columns.cb_rows,
                       columns.pivots);  // transposed
     visit_with(Kokkos::subview(right, std::pair(columns.first_rest(member), columns.first_rest(member + 1)),

@@ -17,8 +17,7 @@ namespace lutra {
 struct DividedColumns {
   int pivots = 0, cb_rows = 0;
   int ranks = 1;
-  int width = 1;  ///< of a block, a multiple of `unit`
-  int unit = 1;   ///< the ranges of contribution columns begin at multiples of it
+  int width = 1;  ///< of a block
 
   int blocks() const { return (pivots + width - 1) / width; }
   int begin(int block) const { return block * width; }
@@ -27,8 +26,7 @@ struct DividedColumns {
   int owner(int block) const { return block % ranks; }
   /// The first contribution column of a rank; of rank `ranks` the number of them.
   int first_rest(int rank) const {
-    if (rank == ranks) return cb_rows;
-    return static_cast<int>(static_cast<std::int64_t>(cb_rows) * rank / ranks) / unit * unit;
+    return static_cast<int>(static_cast<std::int64_t>(cb_rows) * rank / ranks);
   }
   int rest(int rank) const { return first_rest(rank + 1) - first_rest(rank); }
   /// The rank of a column of the front.

@@ -2,10 +2,7 @@
 #ifndef LUTRA_DIVIDEDFRONT_HPP
 #define LUTRA_DIVIDEDFRONT_HPP
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "Lutra_DividedColumns.hpp"
 #include "Lutra_FrontLu.hpp"
@@ -44,43 +41,6 @@ void factorize_divided_front(
     const FrontFactors<Scalar, ExecutionSpace>& factors,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
     const FrontShare& share, DividedFrontMessages<Scalar>& messages);
-
-#ifdef KOKKOS_ENABLE_CUDA
-// On devices a rank's share is factorized by factorize_fronts, in one launch that stores what others need on
-// their devices (Lutra_FrontPeersCuda.hpp).
-
-/// Where a device has the values and the flags of a divided front, in bytes from a common start, a multiple
-/// of 256. Panels come first. What lies between differs from rank to rank.
-struct SharedFrontLayout {
-  std::size_t inverses = 0, flags = 0, bytes = 0;
-};
-/// The memory of another device, as this one maps it.
-struct SharedFront {
-  std::byte* bytes = nullptr;
-  SharedFrontLayout layout;
-};
-
-/// The schedule of a rank's share.
-/// @throws InputError if the columns are no multiples of two tiles
-template <class Scalar>
-std::shared_ptr<const Impl::FrontSchedule<Scalar, Kokkos::Cuda>> make_share_schedule(
-    const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace>& plan, const MemoryBudget& budget,
-    const FrontShare& share);
-template <class Scalar>
-SharedFrontLayout lay_out_shared_front(const LuPlan<Kokkos::CudaSpace>& plan,
-                                       const Impl::FrontSchedule<Scalar, Kokkos::Cuda>& schedule);
-/// In place of allocate_values. Fences.
-/// @param own    zeros, which other devices map; they outlive the factors
-/// @param others of the other ranks
-/// @throws OutOfMemoryError
-template <class Scalar>
-void place_shared_front(const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace>& plan,
-                        const MemoryBudget& budget, std::byte* own, const std::vector<SharedFront>& others,
-                        FrontFactors<Scalar, Kokkos::Cuda>& factors);
-/// Sets the time that one wait of the kernels may take.
-template <class Scalar>
-void limit_waits(const FrontFactors<Scalar, Kokkos::Cuda>& factors, double seconds);
-#endif
 
 }  // namespace lutra
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "Lutra_DividedFront.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_HostProduct.hpp"
@@ -127,72 +126,6 @@ std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> make_front_sc
   using Schedule = Impl::FrontSchedule<Scalar, ExecutionSpace>;
   return std::make_shared<const Schedule>(exec, plan, budget, model.numeric, symmetry);
 }
-
-#ifdef KOKKOS_ENABLE_CUDA
-template <class Scalar>
-std::shared_ptr<const Impl::FrontSchedule<Scalar, Kokkos::Cuda>> make_share_schedule(
-    const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace>& plan, const MemoryBudget& budget,
-    const FrontShare& share) {
-  const Front& last = plan.layout.fronts.back();
-  const DividedColumns& columns = share.columns;
-  const int unit = 2 * plan.options.tile;
-  if (last.size() <= plan.options.max_whole || columns.width % unit != 0 || columns.unit % unit != 0)
-    throw InputError("a front of " + std::to_string(last.size()) + " rows, in blocks of " +
-                     std::to_string(columns.width) + " columns, cannot be divided among devices");
-  if (columns.ranks - 1 > Impl::FrontPeers<Scalar>::most)
-    throw InputError("a front divided among " + std::to_string(columns.ranks) + " devices");
-  return std::make_shared<const Impl::FrontSchedule<Scalar, Kokkos::Cuda>>(
-      exec, plan, budget, default_device_model<Kokkos::Cuda>().numeric, std::nullopt, share);
-}
-
-template <class Scalar>
-SharedFrontLayout lay_out_shared_front(const LuPlan<Kokkos::CudaSpace>& plan,
-                                       const Impl::FrontSchedule<Scalar, Kokkos::Cuda>& schedule) {
-  const ValuePlaces places(plan, schedule, false, false);
-  SharedFrontLayout layout;
-  layout.inverses = places.inverses * sizeof(Scalar);
-  layout.flags = MemoryReservation::padded(places.end * sizeof(Scalar));
-  layout.bytes = MemoryReservation::padded(layout.flags + schedule.n_flags * sizeof(int));
-  return layout;
-}
-
-template <class Scalar>
-void place_shared_front(const Kokkos::Cuda& exec, const LuPlan<Kokkos::CudaSpace>& plan,
-                        const MemoryBudget& budget, std::byte* own, const std::vector<SharedFront>& others,
-                        FrontFactors<Scalar, Kokkos::Cuda>& factors) {
-  const SharedFrontLayout layout = lay_out_shared_front(plan, *factors.schedule);
-  place_values(plan,
-               Kokkos::View<Scalar*, Kokkos::CudaSpace>(reinterpret_cast<Scalar*>(own),
-                                                        value_entries(plan, *factors.schedule, {})),
-               factors);
-  factors.values_reservation = MemoryReservation(budget);
-  factors.outcome = factors.values_reservation.template allocate<decltype(factors.outcome)>(
-      exec, "lutra::numeric::outcome");
-  Impl::FrontPeers<Scalar> peers;
-  for (const SharedFront& other : others) {
-    peers.panels[peers.count] = reinterpret_cast<Scalar*>(other.bytes);
-    peers.inverses[peers.count] = reinterpret_cast<Scalar*>(other.bytes + other.layout.inverses);
-    peers.flags[peers.count++] = reinterpret_cast<int*>(other.bytes + other.layout.flags);
-  }
-  factors.state->use_peers(exec, reinterpret_cast<int*>(own + layout.flags), peers);
-}
-
-template <class Scalar>
-void limit_waits(const FrontFactors<Scalar, Kokkos::Cuda>& factors, double seconds) {
-  factors.state->set_watchdog(seconds);
-}
-
-#define LUTRA_SHARED_FRONT(Scalar)                                                                       \
-  template std::shared_ptr<const Impl::FrontSchedule<Scalar, Kokkos::Cuda>> make_share_schedule<Scalar>( \
-      const Kokkos::Cuda&, const LuPlan<Kokkos::CudaSpace>&, const MemoryBudget&, const FrontShare&);    \
-  template SharedFrontLayout lay_out_shared_front(const LuPlan<Kokkos::CudaSpace>&,                      \
-                                                  const Impl::FrontSchedule<Scalar, Kokkos::Cuda>&);     \
-  template void place_shared_front(const Kokkos::Cuda&, const LuPlan<Kokkos::CudaSpace>&,                \
-                                   const MemoryBudget&, std::byte*, const std::vector<SharedFront>&,     \
-                                   FrontFactors<Scalar, Kokkos::Cuda>&);                                 \
-  template void limit_waits(const FrontFactors<Scalar, Kokkos::Cuda>&, double);
-LUTRA_FOR_EACH_SCALAR(LUTRA_SHARED_FRONT)
-#endif
 
 template <class Scalar, class ExecutionSpace>
 FrontFactors<Scalar, ExecutionSpace> make_front_factors(

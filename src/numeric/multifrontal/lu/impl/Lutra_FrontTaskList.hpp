@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_DeviceModel.hpp"
-#include "Lutra_DividedColumns.hpp"
 #include "Lutra_EarlySums.hpp"
 #include "Lutra_FrontPaths.hpp"
 #include "Lutra_FrontTask.hpp"
@@ -63,8 +61,6 @@ struct FrontTaskOptions {
   int blocks = 1;
   FrontTaskModel model;
   bool symmetric = false;  ///< if set, tiles above the diagonal of a front have no tasks
-  /// If set, the only front with pivots is tiled, and has tasks for the columns of one rank (DividedFront).
-  std::optional<FrontShare> share = {};
 };
 
 /// The tasks of a multifrontal factorization, and the order in which blocks take them: longest path to the
@@ -82,8 +78,7 @@ class FrontTaskList {
       : fronts(all_fronts), options(task_options) {
     m_small = find_small_subtrees(fronts, options.small_size, max_children_without_sums);
     m_start = measure_paths(fronts, [&](Ordinal f) { return own_time(f); });
-    // a sweep would need columns of other ranks
-    choose_swept(options.share ? 0 : options.blocks / options.model.blocks_a_sweep);
+    choose_swept(options.blocks / options.model.blocks_a_sweep);
     add_tasks(n_chunks > 0 ? n_chunks : host_threads() > 1 ? 4 * host_threads() : 1);
     list_small();
     order = argsort_descending<std::uint32_t>(tasks.size(), [&](std::uint32_t t) { return m_priority[t]; });
@@ -235,21 +230,16 @@ class FrontTaskList {
     return (pivots - step) * model.step - within + step * model.product;
   }
 
-  /// Whether a column of tiles has tasks here. Both tiles of a pair then have.
-  bool has_column(const FrontTiles& tiles, int j) const {
-    return !options.share || options.share->columns.owner_of_column(tiles.begin(j)) == options.share->rank;
-  }
-
   template <class Add>
   void make_tiles(Ordinal f, Numbers& before, const Add& add) const {
     const FrontTiles tiles = tiles_of(f);
     const int edge = tiles.count(), pivots = tiles.pivot_tiles();
     const TilePairs pairs(tiles, front(f).parent < 0, options.model);
-    const bool is_linked = !options.share && pivots >= options.model.min_linked_tiles;
+    const bool is_linked = pivots >= options.model.min_linked_tiles;
     const double end = (front(f).parent < 0 ? 0 : m_start[index(front(f).parent)]) + contribution_time(f);
     for (int i = 0; i < edge; ++i) {
       for (int j = 0; j < edge; ++j) {
-        if (pairs.is_second(i, j) || !has_column(tiles, j)) continue;
+        if (pairs.is_second(i, j)) continue;
         Task task;
         task.front = f;
         task.row = i;

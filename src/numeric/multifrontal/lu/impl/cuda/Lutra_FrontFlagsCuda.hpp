@@ -17,17 +17,6 @@ inline constexpr double front_watchdog_seconds = 10;  ///< default of a run stat
 
 struct SmallChildArrays;
 
-/// The other devices that divide a front by columns: where they have what this device stores for them. All
-/// have it in the same order.
-template <class Scalar>
-struct FrontPeers {
-  static constexpr int most = 15;
-  int count = 0;
-  Scalar* panels[most] = {};    ///< the first entry of the panels
-  Scalar* inverses[most] = {};  ///< the first inverse of U
-  int* flags[most] = {};        ///< the first flag of a tile
-};
-
 /// Data shared by the kernels of a schedule.
 template <class Scalar>
 struct FrontLaunch : FlaggedRun {
@@ -45,8 +34,7 @@ struct FrontLaunch : FlaggedRun {
   TaskProgress progress;             ///< of the second launch
   int* sweeps = nullptr;             ///< [multiprocessors] number of diagonal sweeps running on each
   int multiprocessors = 1;
-  bool hermitian = false;                     ///< whether symmetric tasks conjugate
-  const FrontPeers<Scalar>* peers = nullptr;  ///< in device memory; null unless the front is divided
+  bool hermitian = false;  ///< whether symmetric tasks conjugate
 };
 
 /// Counter of the sweeps on this multiprocessor. Multiprocessor ids may exceed their count, so two may share

@@ -38,15 +38,13 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   using Chunk = SmallChildLists::Chunk;
 
   FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
-                const NumericDeviceModel& model, const std::optional<Symmetry>& symmetry,
-                const std::optional<FrontShare>& share = {})
+                const NumericDeviceModel& model, const std::optional<Symmetry>& symmetry)
       : m_symmetry(symmetry), m_reservation(budget) {
     const auto mirror = mirror_in<Kokkos::HostSpace>(plan.relative);
     const std::span<const int> relative(mirror.data(), mirror.extent(0));
     const auto& layout = plan.layout;
     FrontTaskOptions options = task_options(exec, plan.options, model);
     options.symmetric = symmetry.has_value();
-    options.share = share;
     List list(layout.fronts, options);
     const Placement placement(list, layout.children, relative, plan.panel_layout);
     const SmallChildLists children(list, placement.contributions, layout.children, relative,
@@ -293,8 +291,7 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
   void begin(const Kokkos::Cuda& exec, FrontLaunch<Scalar>& launch,
              const Kokkos::View<const Ordinal*, Memory>& given) {
     launch.done = m_done.data();
-    launch.tile_done = m_shared_flags != nullptr ? m_shared_flags : m_tile_done.data();
-    launch.peers = m_peers.data();
+    launch.tile_done = m_tile_done.data();
     launch.arrived = m_arrived.data();
     launch.links = m_links.data();
     launch.watchdog = {&launch.data.outcome->stopped_front, watchdog_ticks<Kokkos::Cuda>(m_watchdog_seconds)};
@@ -318,15 +315,6 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
   bool has_inverses() const { return m_has_inverses; }
   /// To be called after a factorization by other kernels.
   void forget_inverses() { m_has_inverses = false; }
-  /// Lets other devices raise the flags of tiles. Fences.
-  /// @param tile_flags [flags of the schedule] zeros, in memory that they map
-  void use_peers(const Kokkos::Cuda& exec, int* tile_flags, const FrontPeers<Scalar>& peers) {
-    m_shared_flags = tile_flags;
-    m_peers = m_reservation.template allocate<decltype(m_peers)>(exec, "lutra::numeric::peers of a front", 1);
-    const Kokkos::View<const FrontPeers<Scalar>, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> source(&peers);
-    Kokkos::deep_copy(exec, Kokkos::View<FrontPeers<Scalar>, Memory>(m_peers.data()), source);
-    exec.fence("lutra::numeric: peers of a front are known");
-  }
   /// Time one front may wait before the factorization is aborted.
   void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
@@ -341,8 +329,6 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
   std::size_t m_chunks;
   Flags m_done, m_tile_done, m_arrived;
   Kokkos::View<Scalar*, Memory> m_links;  ///< hand-off buffers of diagonal tiles
-  int* m_shared_flags = nullptr;          ///< flags of tiles that peers raise; null: `m_tile_done`
-  Kokkos::View<FrontPeers<Scalar>*, Memory> m_peers;  ///< [1] or empty
   double m_watchdog_seconds = front_watchdog_seconds;
   int m_run = 0;
   bool m_has_inverses = false;

@@ -3,7 +3,6 @@
 #define LUTRA_TILEFRONTSCUDA_HPP
 
 #include "Lutra_DiagonalSweepCuda.hpp"
-#include "Lutra_FrontPeersCuda.hpp"
 #include "Lutra_TileAssemblyCuda.hpp"
 
 namespace lutra::Impl {
@@ -86,12 +85,6 @@ __global__ void __launch_bounds__(front_threads, 2)
         work_tiles<2, interchanges, symmetric, Scalar>();
       } else {
         work_tiles<1, interchanges, symmetric, Scalar>();
-      }
-      if constexpr (!interchanges && !symmetric) {
-        if (launch.peers != nullptr) {
-          const auto& own = shared_task<Scalar>();
-          pass_tiles_on(own.launch, own.task, own.front);
-        }
       }
       continue;
     }

@@ -122,7 +122,7 @@ struct TileWork {
         other = read_flag(task.rows > 1 ? flag(task.row + 1, step) : flag(step, task.column + 1));
       there = left == launch.run && above == launch.run && other == launch.run;
     }
-    fence_after_read(launch);  // orders reads of the flagged data after the flags
+    fence();  // orders reads of the flagged data after the flags
     const unsigned all = __ballot_sync(0xffffffffu, there);
     const int ready = s + (all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1);
     return wait && ready == s ? s + 1 : ready;  // the wait timed out
@@ -418,7 +418,6 @@ struct TileWork {
       }
       return;
     }
-    if (launch.peers != nullptr) return;  // a root, of which others have tiles as well
     const int edge_tiles = cut.count() - pivot_tiles();
     const int own =
         symmetric && task.row < task.column ? 1 : tiles;  // the upper tile of a pair does not count
