@@ -106,7 +106,8 @@ TEST_CASE("under mpirun all ranks find the pattern of L + U if fill2 is asked fo
 
   const Outcome other = run_ranks(program, 2, "solve a.mtx --engine simplicial --symbolic fill1 --json");
   REQUIRE(other.status == 0);
-  for (const auto& rank : other.json()["grid"]["ranks"]) CHECK(rank["sources"].is_null());
+  const auto json_of_other = other.json();
+  for (const auto& rank : json_of_other["grid"]["ranks"]) CHECK(rank["sources"].is_null());
   const Outcome text = run_ranks(program, 2, "solve a.mtx --symbolic fill2 --verbose");
   CHECK(text.status == 0);
   CHECK(count(text.output, "256 rows of L + U found along ") == 2);
