@@ -47,6 +47,19 @@ class OnDefaultStream:
         return self._array.__dlpack_device__()
 
 
+def plain(name: str, array: Any) -> Any:
+    """An array whose memory holds its values: PyTorch conjugates and negates tensors lazily.
+
+    Raises TypeError for a tensor that needs a gradient, which the solution would not have.
+    """
+    if getattr(array, "requires_grad", False):
+        raise TypeError(f"{name}: the tensor requires a gradient; use lutra.torch.solve, or {name}.detach()")
+    for is_lazy, resolve in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
+        if hasattr(array, resolve) and getattr(array, is_lazy)():
+            array = getattr(array, resolve)()
+    return array
+
+
 def ordered(array: Any) -> Any:
     """The array; if it is on a device, wrapped so that it is read only after its computation."""
     return OnDefaultStream(array) if on_device(array) else array
@@ -58,6 +71,8 @@ def writable(out: Any) -> Any:
         return out
     if type(out).__module__.startswith("jax"):  # its DLPack does not say that it must not be written
         raise TypeError("out: arrays of JAX cannot be written; use the solution that is returned")
+    if plain("out", out) is not out:
+        raise TypeError("out: a tensor that is conjugated or negated lazily cannot be written; pass its own memory")
     return ordered(out)
 
 
@@ -149,7 +164,7 @@ def as_csr(A: Any) -> Csr:
         csr = _from_scipy(A)
     elif hasattr(A, "crow_indices"):  # PyTorch
         values, indices = A.values(), A.col_indices()
-        arrays = (ordered(A.crow_indices()), ordered(indices), ordered(values))
+        arrays = (ordered(A.crow_indices()), ordered(indices), ordered(plain("A", values)))
         csr = Csr(tuple(A.shape), *arrays, _type_name(values), _type_name(indices))
     elif all(hasattr(A, name) for name in ("indptr", "indices", "data", "shape")):  # CuPy, JAX
         if getattr(A, "format", "csr") != "csr":
@@ -204,7 +219,7 @@ def as_vectors(b: Any, scalar: str) -> Vectors:
         if flags.aligned and flags.forc:
             return Vectors(b, None)
     if not isinstance(b, np.ndarray) and hasattr(b, "__dlpack__"):
-        return Vectors(ordered(b), b)
+        return Vectors(ordered(plain("b", b)), b)
     if scipy.sparse.issparse(b):
         raise TypeError(f"b: a dense array is wanted, not a sparse matrix of format {b.format}; pass b.toarray()")
     array = np.asarray(b)
@@ -229,7 +244,7 @@ def as_systems(array: Any, name: str, scalar: str) -> Vectors:
         if flags.c_contiguous and flags.aligned and scalar != "complex128":
             return Vectors(array, None)
     if not isinstance(array, np.ndarray) and hasattr(array, "__dlpack__"):
-        return Vectors(ordered(array), array)
+        return Vectors(ordered(plain(name, array)), array)
     if scipy.sparse.issparse(array):
         raise TypeError(f"{name}: a dense array is wanted, not a sparse matrix of format {array.format}")
     numbers = np.asarray(array)

@@ -22,6 +22,7 @@ namespace {
 using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Columns = nb::ndarray<nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using RightSides = nb::ndarray<nb::ro, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 
 constexpr std::array<const char*, 4> scalar_names = {"float32", "float64", "complex64", "complex128"};
 
@@ -110,7 +111,7 @@ std::string factorize(const RankHandle& handle, const std::string& scalar, std::
       to_string(handle.use([&](RankSolver& solver) { return solver.factorize(scalar_of(scalar), A); })));
 }
 
-std::string solve(const RankHandle& handle, const Columns& B, const Columns& X, const std::string& trans,
+std::string solve(const RankHandle& handle, const RightSides& B, const Columns& X, const std::string& trans,
                   const std::string& problem) {
   const Transposition op = trans == "N"   ? Transposition::none
                            : trans == "T" ? Transposition::transposed

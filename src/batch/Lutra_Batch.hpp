@@ -103,15 +103,14 @@ class BatchedNumeric : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   /// Solves op(A_k)·X_k = B_k for all systems that are not masked, refines, and stores the errors of each
   /// system in `report()`.
   /// @param B [n × nrhs × K], any strides, that the execution space can read
-  /// @param X like B; may be B itself. It is complete when the call returns. Systems that are masked,
-  /// singular
-  ///          or not factorized are left unchanged.
+  /// @param X like B; may be B itself. B is copied first if they share memory otherwise. X is complete when
+  ///          the call returns. Systems that are masked, singular or not factorized are left unchanged.
   /// @returns report().status; `cancelled` if the call was stopped, X is then undefined, and the factors
   /// remain
   /// @throws CallOrderError if there is no factorization. InputError for incomplete factors, if extents do
-  /// not
-  ///         match, or if B holds NaN or infinity in a system that is solved (the message names system, row
-  ///         and column); nothing has then changed. After OutOfMemoryError X is undefined.
+  ///         not match, elements of X share memory, or B holds NaN or infinity in a system that is solved
+  ///         (the message names system, row and column); nothing has then changed. After OutOfMemoryError X
+  ///         is undefined.
   Status solve(const const_block_type& B, const block_type& X, Transposition op = Transposition::none);
 
   /// X_k ≈ op(A_k)⁻¹·B_k with the factors alone, without checks, refinement or a change of the report: a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "Lutra_BatchEngine.hpp"
@@ -26,6 +27,24 @@ struct FirstBadElement {
   }
 };
 
+/// The first element behind all of a View with strides.
+template <class Block>
+auto end_of(const Block& view) {
+  std::size_t last = 0;
+  for (int d = 0; d < 3; ++d) last += (view.extent(d) - 1) * view.stride(d);
+  return view.data() + last + 1;
+}
+
+/// Whether a solution that is written to X may change elements of B that are read later.
+template <class B, class X>
+bool may_overlap(const B& right, const X& left) {
+  if (right.size() == 0) return false;
+  bool same = right.data() == left.data();
+  for (int d = 0; d < 3; ++d) same = same && (right.extent(d) == 1 || right.stride(d) == left.stride(d));
+  const std::less<const void*> before;
+  return !same && before(right.data(), end_of(left)) && before(left.data(), end_of(right));
+}
+
 template <class Extents>
 std::string show(const Extents& view) {
   return std::to_string(view.extent(0)) + " × " + std::to_string(view.extent(1)) + " × " +
@@ -48,6 +67,31 @@ void BatchEngine<Scalar, ExecutionSpace>::check_blocks(const char* call, const C
                      " systems");
   if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1) || X.extent(2) != B.extent(2))
     throw InputError(std::string(call) + ": X is " + show(X) + ", but B is " + show(B));
+}
+
+/// @throws InputError if elements of X have the same memory
+template <class Scalar, class ExecutionSpace>
+void BatchEngine<Scalar, ExecutionSpace>::check_written(const char* call, const Block& X) const {
+  for (int d = 0; d < 3; ++d)
+    if (X.extent(d) > 1 && X.stride(d) == 0)
+      throw InputError(std::string(call) + ": " +
+                       (d == 2   ? "systems"
+                        : d == 1 ? "columns"
+                                 : "rows") +
+                       " of X share their memory");
+}
+
+/// B, or a copy if it shares memory with X and is not X itself.
+template <class Scalar, class ExecutionSpace>
+auto BatchEngine<Scalar, ExecutionSpace>::apart(const ConstBlock& B, const Block& X,
+                                                MemoryReservation& scratch) const -> ConstBlock {
+  if (!may_overlap(B, X)) return B;
+  using Copy = Kokkos::View<Scalar***, Kokkos::LayoutRight, typename ExecutionSpace::memory_space>;
+  const auto copy = scratch.template allocate<Copy>(m_exec, "lutra::batch::copy of B", B.extent(0),
+                                                    B.extent(1), B.extent(2));
+  Kokkos::deep_copy(m_exec, copy, B);
+  return ConstBlock(copy.data(), Kokkos::LayoutStride(B.extent(0), B.extent(1) * B.extent(2), B.extent(1),
+                                                      B.extent(2), B.extent(2), 1));
 }
 
 /// @throws InputError naming the first system, row and column of B that are not finite
@@ -150,16 +194,19 @@ template <class Scalar, class ExecutionSpace>
 Status BatchEngine<Scalar, ExecutionSpace>::solve(const ConstBlock& B, const Block& X, Transposition op) {
   if (is_incomplete()) throw InputError("solve: incomplete factors are applied, or given to a Krylov method");
   check_blocks("solve", B, X, op);
+  check_written("solve", X);
   return stoppable(m_exec, m_budget.run(), m_options, "solve", [&] {
     check_right_sides(B);
     m_budget.run().poll();  // up to here nothing has changed
     const RunStage stage(m_budget, "solve");
     const Kokkos::Timer timer;
     forget_solutions();
+    MemoryReservation scratch(m_budget);
     return report_failure(
         [&] {
-          if (B.extent(1) > 0) {
-            for_chunks([&](const Chunk& part) { solve_chunk(part, B, X, op); });
+          const ConstBlock right = apart(B, X, scratch);
+          if (right.extent(1) > 0) {
+            for_chunks([&](const Chunk& part) { solve_chunk(part, right, X, op); });
             m_is_probed = m_is_probed || checks_solutions();
           }
           m_exec.fence("lutra::batch: X is complete");
@@ -192,9 +239,12 @@ template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::apply(const ConstBlock& B, const Block& X, Transposition op,
                                                 const Mask& mask) {
   check_blocks("apply", B, X, op);
+  check_written("apply", X);
   check_mask(mask, static_cast<std::size_t>(m_report.systems));
   const RunningCall running(m_budget.run(), m_options, "apply");
   if (B.extent(1) == 0) return;
+  MemoryReservation scratch(m_budget);
+  const ConstBlock right = apart(B, X, scratch);
   SlotSolveOptions options;
   options.check = false;
   for_chunks([&](const Chunk& part) {
@@ -204,13 +254,13 @@ void BatchEngine<Scalar, ExecutionSpace>::apply(const ConstBlock& B, const Block
     auto used = usable(part);
     for (std::size_t slot = 0; slot < used.size(); ++slot) used[slot] = used[slot] != 0 && is_wanted(slot);
     std::vector<SlotSolution> solutions(part.systems.size());
-    if (m_pattern.factor_entries > 0) m_groups->solve(B, X, op, part.systems, used, options, solutions);
+    if (m_pattern.factor_entries > 0) m_groups->solve(right, X, op, part.systems, used, options, solutions);
     for (std::size_t slot = 0; slot < part.end - part.first; ++slot) {
       if (used[slot] != 0 || !is_wanted(slot)) continue;
       const auto k = static_cast<std::size_t>(part.systems[slot]);
       with_numeric(part, slot, [&](SystemNumeric& numeric) {
         if (numeric.factorization() == nullptr) return;
-        numeric.apply(Kokkos::subview(B, Kokkos::ALL, Kokkos::ALL, k),
+        numeric.apply(Kokkos::subview(right, Kokkos::ALL, Kokkos::ALL, k),
                       Kokkos::subview(X, Kokkos::ALL, Kokkos::ALL, k), op);
         m_exec.fence("lutra::batch: a system is solved");
         numeric.check_applied();

@@ -236,8 +236,10 @@ void repeat(int runs, Solver& solver, const DistributedRows<Scalar>& A, const st
   constexpr int warm_ups = 2;  // runs not counted: the first ones find cold caches
   std::vector<double> refactor, solve, refine;
   for (int run = 0; run < warm_ups + runs; ++run) {
-    static_cast<void>(solver.refactorize(A.values));  // whose status `solve` returns
-    solver.solve(B, X, k, op);
+    if (solver.refactorize(A.values) == Status::cancelled || solver.solve(B, X, k, op) == Status::cancelled) {
+      report = solver.report();
+      return;
+    }
     if (run < warm_ups) continue;
     const StageTimes& times = solver.report().times;
     if (times.refactor) refactor.push_back(*times.refactor);
@@ -262,11 +264,13 @@ Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>
   const Transposition op = transposition(arguments);
   Solver solver(ranks, options, distribution);
   Solution<Scalar> solution;
-  static_cast<void>(solver.factorize(mine));  // the report has the status
-  solver.solve(B, X, system.columns, op);
+  // the report has the status
+  const bool goes_on = solver.factorize(mine) != Status::cancelled &&
+                       solver.solve(B, X, system.columns, op) != Status::cancelled;
   solution.report = solver.report();
   const Kokkos::Timer repeating;
-  if (arguments.repeat) repeat(*arguments.repeat, solver, mine, B, X, system.columns, op, solution.report);
+  if (goes_on && arguments.repeat)
+    repeat(*arguments.repeat, solver, mine, B, X, system.columns, op, solution.report);
   solution.repeat_seconds = repeating.seconds();
   const Kokkos::Timer collecting;
   solution.X = collect_columns(ranks, X, mine.n, system.columns);
