@@ -58,6 +58,9 @@ class Solutions(unittest.TestCase):
                     self.check(A, x, lu.solve((op @ x)[mine], trans), mine)
                     for order in "CF":
                         self.check(A, X, lu.solve(np.array((op @ X)[mine], order=order), trans), mine)
+                b = (A @ x)[mine]
+                b.flags.writeable = False
+                self.check(A, x, lu.solve(b), mine)
                 self.assertEqual(lu.report.status, "success")
                 self.assertLess(lu.report.errors.backward_componentwise, tolerance(scalar))
                 self.assertEqual(lu.solve((A @ X)[mine][:, :0]).shape, (A[mine].shape[0], 0))

@@ -94,6 +94,16 @@ class Solutions(unittest.TestCase):
             lu.solve(b)
         self.assertIn("closed", repr(lu))
 
+    def test_solutions_over_a_part_of_b(self) -> None:
+        A = unsymmetric(30)
+        lu = lutra.splu(A, batch=batch_of(A, 20))
+        x = random_values((20, 30), "float64")
+        expected = lu.solve(x[0].copy())
+        np.testing.assert_array_equal(lu.solve(x[0], out=x), expected)
+        b = random_values((21, 30), "float64")
+        expected = lu.solve(b[:20].copy())
+        np.testing.assert_array_equal(lu.solve(b[:20], out=b[1:]), expected)
+
     def test_engines(self) -> None:
         A = unsymmetric(40)
         values, b = batch_of(A, 5), random_values((5, 40), "float64")

@@ -163,6 +163,24 @@ class Torch(unittest.TestCase):
         theirs = self.dense(A, pattern, values, b).conj()
         self.assertLess(float((ours - theirs).abs().max()), 1e-11)
 
+    def test_lazy_tensors_and_gradients_of_solvers_without_them(self) -> None:
+        A = sp.csr_matrix(np.array([[4.0, 1.0], [1.0, 3.0]]))
+        b = torch.tensor([1.0 + 1.0j, 2.0j], dtype=torch.complex128)
+        lu, batch = lutra.splu(A), lutra.splu(A, batch=A.data[None])
+        negative = b.conj().imag
+        self.assertTrue(negative.is_neg())
+        expected = torch.from_numpy(np.linalg.solve(A.toarray(), -b.imag.numpy()))
+        self.assertLess(float((lu.solve(negative) - expected).abs().max()), 1e-15)
+        self.assertLess(float((batch.solve(negative[None])[0] - expected).abs().max()), 1e-15)
+        with self.assertRaisesRegex(TypeError, "out: a tensor that is conjugated or negated"):
+            lu.solve(np.ones(2), out=negative)
+        with self.assertRaisesRegex(TypeError, "b: the tensor requires a gradient"):
+            lu.solve(torch.ones(2, dtype=torch.float64, requires_grad=True))
+        if "complex128" not in SCALARS:
+            self.skipTest("no complex128 in this build")
+        expected = torch.from_numpy(np.linalg.solve(A.toarray(), b.numpy().conj()))
+        self.assertLess(float((lutra.splu(A.astype(complex)).solve(b.conj()) - expected).abs().max()), 1e-15)
+
     def test_numbers_where_the_library_cannot_read_them(self) -> None:
         """Tensors that are not contiguous, not aligned, or empty take another way, with the same solutions."""
         for scalar in TYPES:

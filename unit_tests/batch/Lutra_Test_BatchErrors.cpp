@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -81,6 +82,35 @@ TEMPLATE_LIST_TEST_CASE("batch: a structurally singular pattern", "[batch]", All
   BatchArray<TestType> X(3, 1, 3, Storage::interleaved);
   CHECK(batch.solve(B.view(), X.view()) == Status::structurally_singular);
   CHECK(batch.report().alone.size() == 3);
+}
+
+TEMPLATE_LIST_TEST_CASE("batch: right-hand sides that overlap with X are copied", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  constexpr std::size_t n = 12, K = 20;
+  std::mt19937 random(1);
+  const auto pattern = permuted_matrix<HostMatrix<Scalar>>(n, 2.0, random);
+  const auto values = perturbed_values<TestType>(pattern, K, Storage::interleaved);
+  const auto given = random_block<TestType>(n, 1, K + 1, Storage::one_after_other);
+  LuOptions options;
+  options.engine = GENERATE(Engine::simplicial, Engine::multifrontal);
+  BatchedLU<Scalar, typename TestType::Space> batch(options);
+  REQUIRE(batch.analyze(on_device<TestType>(pattern)) == Status::success);
+  REQUIRE(batch.factorize(values.matrix()) == Status::success);
+  auto both = given;  // X of a system is where B of the next one is
+  both.memory = decltype(both.memory)("both", both.host.size());
+  both.to_device();
+  const auto part = [&](std::size_t first) {
+    return Kokkos::subview(both.view(), Kokkos::ALL, Kokkos::ALL, std::pair(first, first + K));
+  };
+  REQUIRE(batch.solve(part(0), part(1)) == Status::success);
+  both.to_host();
+  BatchArray<TestType> X(n, 1, K, Storage::interleaved);
+  for (std::size_t k = 0; k < K; ++k)
+    for (std::size_t i = 0; i < n; ++i) X(i, 0, k) = both(i, 0, k + 1);
+  for (std::size_t k = 0; k < K; ++k)
+    CHECK(error_of(with_values(pattern, values, k), given, X, 0, k) <= tolerance_of<Scalar>());
+  const typename BatchArray<TestType>::View same(both.memory.data(), Kokkos::LayoutStride(n, 1, 1, n, K, 0));
+  refuses([&] { static_cast<void>(batch.solve(X.view(), same)); }, "solve: systems of X share their memory");
 }
 
 TEMPLATE_LIST_TEST_CASE("batch: solutions without checks", "[batch]", AllTypes) {

@@ -174,6 +174,18 @@ TEST_CASE("under mpirun an error is printed once", "[cli]") {
   CHECK(count(program.run("solve a.mtx --transport mpi").error, "--transport mpi is for several ranks") == 1);
 }
 
+TEST_CASE("under mpirun a deadline ends a call as on one rank", "[cli]") {
+  const Program program;
+  program.write_matrix("s.mtx", "2 2 4\n1 1 4\n1 2 1\n2 1 1\n2 2 3\n");
+  for (const std::string method : {"lu", "ldlt", "gmres"}) {
+    const Outcome outcome =
+        run_ranks(program, 2, "solve s.mtx --method " + method + " --deadline 1e-9 --json");
+    INFO(method << "\n" << outcome.error);
+    CHECK(outcome.status == 5);
+    CHECK(outcome.json()["status"] == "cancelled");
+  }
+}
+
 TEST_CASE("under mpirun a type that may not be built ends as on one rank", "[cli]") {
   const Program program;
   program.write("a.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 2 3 4\n");
