@@ -82,13 +82,14 @@ void BatchEngine<Scalar, ExecutionSpace>::check_written(const char* call, const 
 }
 
 /// B, or a copy if it shares memory with X and is not X itself.
+/// @param copy keeps the copy
 template <class Scalar, class ExecutionSpace>
 auto BatchEngine<Scalar, ExecutionSpace>::apart(const ConstBlock& B, const Block& X,
-                                                MemoryReservation& scratch) const -> ConstBlock {
+                                                MemoryReservation& scratch, BlockCopy& copy) const
+    -> ConstBlock {
   if (!may_overlap(B, X)) return B;
-  using Copy = Kokkos::View<Scalar***, Kokkos::LayoutRight, typename ExecutionSpace::memory_space>;
-  const auto copy = scratch.template allocate<Copy>(m_exec, "lutra::batch::copy of B", B.extent(0),
-                                                    B.extent(1), B.extent(2));
+  copy = scratch.template allocate<BlockCopy>(m_exec, "lutra::batch::copy of B", B.extent(0), B.extent(1),
+                                              B.extent(2));
   Kokkos::deep_copy(m_exec, copy, B);
   return ConstBlock(copy.data(), Kokkos::LayoutStride(B.extent(0), B.extent(1) * B.extent(2), B.extent(1),
                                                       B.extent(2), B.extent(2), 1));
@@ -202,9 +203,10 @@ Status BatchEngine<Scalar, ExecutionSpace>::solve(const ConstBlock& B, const Blo
     const Kokkos::Timer timer;
     forget_solutions();
     MemoryReservation scratch(m_budget);
+    BlockCopy copy;
     return report_failure(
         [&] {
-          const ConstBlock right = apart(B, X, scratch);
+          const ConstBlock right = apart(B, X, scratch, copy);
           if (right.extent(1) > 0) {
             for_chunks([&](const Chunk& part) { solve_chunk(part, right, X, op); });
             m_is_probed = m_is_probed || checks_solutions();
@@ -244,7 +246,8 @@ void BatchEngine<Scalar, ExecutionSpace>::apply(const ConstBlock& B, const Block
   const RunningCall running(m_budget.run(), m_options, "apply");
   if (B.extent(1) == 0) return;
   MemoryReservation scratch(m_budget);
-  const ConstBlock right = apart(B, X, scratch);
+  BlockCopy copy;
+  const ConstBlock right = apart(B, X, scratch, copy);
   SlotSolveOptions options;
   options.check = false;
   for_chunks([&](const Chunk& part) {

@@ -289,8 +289,8 @@ Solution<Scalar> solve_iteratively(const Arguments& arguments, const System<Scal
   DistributedKrylov<Scalar> solver(ranks, system.options.solver.krylov_options(), distribution);
   Solution<Scalar> solution;
   solution.X.resize(system.B.size());
-  static_cast<void>(solver.factorize(system.A));  // the report has the status
-  solver.solve(system.B, solution.X, system.columns, transposition(arguments));
+  if (solver.factorize(system.A) != Status::cancelled)  // the report has the status
+    solver.solve(system.B, solution.X, system.columns, transposition(arguments));
   solution.report = solver.report();
   solution.grid = solver.grid();
   solution.predictions = solver.predictions();

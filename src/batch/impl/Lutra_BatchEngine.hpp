@@ -81,7 +81,8 @@ class BatchEngine {
   // Lutra_BatchSolve.cpp
   void check_blocks(const char* call, const ConstBlock& B, const ConstBlock& X, Transposition op) const;
   void check_written(const char* call, const Block& X) const;
-  ConstBlock apart(const ConstBlock& B, const Block& X, MemoryReservation& scratch) const;
+  using BlockCopy = Kokkos::View<Scalar***, Kokkos::LayoutRight, typename ExecutionSpace::memory_space>;
+  ConstBlock apart(const ConstBlock& B, const Block& X, MemoryReservation& scratch, BlockCopy& copy) const;
   void check_right_sides(const ConstBlock& B) const;
   std::vector<char> usable(const Chunk& chunk) const;
   bool checks_solutions() const;
