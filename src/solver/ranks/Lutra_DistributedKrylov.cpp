@@ -102,8 +102,10 @@ template <class Scalar>
 void DistributedKrylov<Scalar>::prepare_alone(const HostMatrix<Scalar>& A) {
   m_solver =
       std::make_unique<KrylovSolver<Scalar, Exec>>(m_options, Exec(), MemoryBudget(m_options.memory_limit));
-  if (m_solver->analyze(A) == Status::success) static_cast<void>(m_solver->factorize(A));
+  Status status = m_solver->analyze(A);
+  if (status == Status::success) status = m_solver->factorize(A);
   m_report = m_solver->report();
+  if (status == Status::cancelled) m_report.status = status;  // an analysis that is stopped leaves no report
   if (m_comm.size() > 1)
     Impl::add_reason(m_report,
                      "rank 0 iterates alone: products and vectors are its own; a grid uses all ranks");
@@ -118,14 +120,18 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
   iteration.preconditioning = Preconditioning::none;
   m_solver = std::make_unique<KrylovSolver<Scalar, Exec>>(iteration, exec, budget);
   // Without a preconditioner both calls either succeed or throw, unless they are stopped.
-  if (m_solver->analyze(A) != Status::success || m_solver->factorize(A) != Status::success) {
+  Status begun = m_solver->analyze(A);
+  if (begun == Status::success) begun = m_solver->factorize(A);
+  if (begun != Status::success) {
     m_report = m_solver->report();
+    m_report.status = begun;
     return {};
   }
   const auto compute = [&](auto solver, std::string_view name) {
     Status status = solver.analyze(A);
     if (status == Status::success) status = solver.factorize(A);
     m_report = solver.report();
+    if (status == Status::cancelled) m_report.status = status;
     m_report.choice.precond = name;
     return status == Status::success ? solver.factors() : FactorValues<Scalar>();
   };
