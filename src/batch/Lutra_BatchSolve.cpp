@@ -73,7 +73,7 @@ void BatchEngine<Scalar, ExecutionSpace>::check_blocks(const char* call, const C
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::check_written(const char* call, const Block& X) const {
   for (int d = 0; d < 3; ++d)
-    if (X.extent(d) > 1 && X.stride(d) == 0)
+    if (X.size() > 0 && X.extent(d) > 1 && X.stride(d) == 0)
       throw InputError(std::string(call) + ": " +
                        (d == 2   ? "systems"
                         : d == 1 ? "columns"
