@@ -27,7 +27,7 @@ struct FirstBadElement {
   }
 };
 
-/// The first element behind all of a View with strides.
+/// The address behind the last element of a View with strides.
 template <class Block>
 auto end_of(const Block& view) {
   std::size_t last = 0;
@@ -72,13 +72,10 @@ void BatchEngine<Scalar, ExecutionSpace>::check_blocks(const char* call, const C
 /// @throws InputError if elements of X have the same memory
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::check_written(const char* call, const Block& X) const {
+  constexpr const char* elements[] = {"rows", "columns", "systems"};
   for (int d = 0; d < 3; ++d)
     if (X.size() > 0 && X.extent(d) > 1 && X.stride(d) == 0)
-      throw InputError(std::string(call) + ": " +
-                       (d == 2   ? "systems"
-                        : d == 1 ? "columns"
-                                 : "rows") +
-                       " of X share their memory");
+      throw InputError(std::string(call) + ": " + elements[d] + " of X share their memory");
 }
 
 /// B, or a copy if it shares memory with X and is not X itself.

@@ -62,7 +62,7 @@ LUTRA_TEST_LAUNCH(cudaLaunchCooperativeKernel, const void*)
 LUTRA_TEST_LAUNCH(__cudaLaunchKernel, cudaKernel_t)
 #endif
 
-bool lutra::Test::FailingKernels::forget_refusal() noexcept {
+bool lutra::Test::FailingKernels::clear_launch_error() noexcept {
   return std::exchange(pending, cudaSuccess) != cudaSuccess;
 }
 

@@ -57,31 +57,32 @@ class FailingKernels {
       call();
     } catch (const std::exception& error) {
       const bool is_met = stop() >= kernel;
-      if (is_met && tells_of_launch(error.what())) return Injected::thrown;
-      forget_refusal();
+      if (is_met && is_launch_error(error.what())) return Injected::thrown;
+      clear_launch_error();
       throw;
     }
     const bool is_met = stop() >= kernel;
-    if (forget_refusal()) throw std::logic_error("nobody has asked whether all kernels were launched");
+    if (clear_launch_error())
+      throw std::logic_error("the call did not check whether all kernels were launched");
     return is_met ? Injected::survived : Injected::not_met;
   }
   /// Counts a kernel. @returns whether it is not to be launched
   static bool is_to_fail() noexcept { return s_launched >= 0 && ++s_launched == s_to_fail; }
 
  private:
-  /// Forgets the error of a launch that nobody has asked for.
+  /// Clears the error of a launch that the call has not fetched.
   /// @returns whether there was one
 #ifdef KOKKOS_ENABLE_CUDA
   static constexpr bool on_cuda = true;
-  static bool forget_refusal() noexcept;
+  static bool clear_launch_error() noexcept;
 #else
   static constexpr bool on_cuda = false;
-  static constexpr bool forget_refusal() noexcept {
+  static constexpr bool clear_launch_error() noexcept {
     return false;
   }
 #endif
   /// CUB takes the error of an earlier launch for one of asking for the current device, and clears it.
-  static bool tells_of_launch(std::string_view text) {
+  static bool is_launch_error(std::string_view text) {
     const auto has = [&](std::string_view words) { return text.find(words) != text.npos; };
     if (!on_cuda) return has(LaunchFailure::text);
     return has("cudaErrorLaunchOutOfResources") || has("too many resources requested for launch") ||

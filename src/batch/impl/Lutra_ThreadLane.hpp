@@ -45,7 +45,8 @@ struct ThreadLane {
       return value;
     }
   }
-  /// a + x·y, rounded once. Left to the compiler, it would be joined in some kernels and not in others.
+  /// a + x·y, rounded once on devices. Left to the compiler, it would be joined in some kernels and not in
+  /// others.
   KOKKOS_FORCEINLINE_FUNCTION static Real plus_product(Real a, Real x, Real y) {
     KOKKOS_IF_ON_DEVICE((return Kokkos::fma(x, y, a);))
     KOKKOS_IF_ON_HOST((return a + x * y;))

@@ -425,15 +425,14 @@ class ParIlut {
       for_rows("lutra::ilu::mirror", Impl::MirrorKept<Drop>{kernels});
       find_kept_rows(kernels);
     }
-    Impl::check_launches_on<ExecutionSpace>();  // before the offsets are used
     for_rows("lutra::ilu::compact", Impl::CompactKept<Drop>{kernels});
   }
 
   void find_kept_rows(const Drop& kernels) {
     for_rows("lutra::ilu::count_kept", Impl::CountKept<Drop>{kernels});
-    Impl::check_launches_on<ExecutionSpace>();
     Kokkos::parallel_scan("lutra::ilu::kept_rows", range(std::int64_t(m_A.n_rows) + 1),
                           Impl::KeptRowMap<Threshold, Offset, Memory>(kernels));
+    Impl::check_launches_on<ExecutionSpace>();  // before the offsets are used
   }
 
   ExecutionSpace m_exec;
