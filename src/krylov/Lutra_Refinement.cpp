@@ -2,12 +2,23 @@
 #include "Lutra_Refinement.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
+namespace {
+
+/// Returns whether a column's error is that of a solution without a correct digit in a row.
+template <class Scalar>
+bool has_wrong_row(const BackwardErrors& errors) {
+  return std::ranges::max(errors.componentwise) > std::sqrt(static_cast<double>(epsilon_of<Scalar>));
+}
+
+}  // namespace
+
 template <class Scalar, class ExecutionSpace>
 SolveWorkspace<Scalar, ExecutionSpace>::SolveWorkspace(const ExecutionSpace& exec, std::size_t n,
                                                        std::size_t k, const MemoryBudget& budget)
@@ -67,11 +78,21 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& e
     }
     if (mask != 0 && !all_better) Impl::copy_masked_columns(exec, mask, first, count, trial_X, X, trial_R, R);
   }
+  trial_is_in_X = all_better;
   if (all_better) {  // the old X is not needed any more
     std::swap(X, trial_X);
     std::swap(R, trial_R);
   }
   return progress;
+}
+
+template <class Scalar, class ExecutionSpace>
+bool SolveWorkspace<Scalar, ExecutionSpace>::keep_without_rounding_errors(const ExecutionSpace& exec,
+                                                                          Operator& A,
+                                                                          BackwardErrors& errors) {
+  maxima.send(exec);  // the maxima of the last correction, now over the rows of all ranks
+  Impl::drop_rounding_errors(exec, maxima.slots(), trial_is_in_X ? X : trial_X, trial_X);
+  return keep_better(exec, A, errors);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -94,7 +115,9 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
     ++outcome.steps;
     M.apply(exec, op, work.R, work.trial_X);
     Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
-    if (!work.keep_better(exec, A, outcome.errors)) break;
+    if (work.keep_better(exec, A, outcome.errors)) continue;
+    if (!has_wrong_row<Scalar>(outcome.errors)) break;
+    if (!work.keep_without_rounding_errors(exec, A, outcome.errors)) break;
   }
   outcome.refine_seconds = timer.seconds();
   return outcome;

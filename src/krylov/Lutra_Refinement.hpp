@@ -34,6 +34,12 @@ struct SolveWorkspace {
   /// @returns true if a column has at most half its former error
   bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
 
+  /// Tries the last correction once more, without unknowns that are rounding errors beside the largest one of
+  /// their column. For solutions that have exact zeros: where all unknowns of a row are rounding errors, its
+  /// componentwise error is about 1 whatever the correction. Waits once.
+  /// @returns as keep_better
+  bool keep_without_rounding_errors(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
+
   /// Queues the residual of Y, and ‖op(A)‖∞ if unknown. Does not wait.
   void queue_errors(const ExecutionSpace& exec, const Operator& A, const Rows& Y, const Rows& residual) const;
   /// Reads the errors queued by queue_errors. Waits.
@@ -46,6 +52,7 @@ struct SolveWorkspace {
   Rows trial_X;  ///< X with a correction
   Rows trial_R;  ///< residuals of trial_X
   ResidualMaxima<ExecutionSpace> maxima;
+  bool trial_is_in_X = false;  ///< after keep_better: X and trial_X were swapped
 };
 
 /// Default componentwise backward error at which refinement ends: 8ε, with ε the distance from 1 to the next
@@ -73,7 +80,8 @@ struct RefinementOutcome {
 /// Solves for all columns of `work.B` and refines. Corrections from the residual in working precision are
 /// kept, column by column, if they lower the componentwise backward error. Refinement ends when every column
 /// has reached the goal, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and
-/// Duff, SIAM J. Matrix Anal. Appl. 10).
+/// Duff, SIAM J. Matrix Anal. Appl. 10). Where it stalls at an error above √ε, the solution may have exact
+/// zeros: the last correction is tried with its rounding errors set to zero.
 ///
 ///     M⁻¹·B ─▶ residual, maxima ─▶ wait ─▶ all good? ── yes ─▶ done
 ///                                      │ no

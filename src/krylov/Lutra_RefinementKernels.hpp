@@ -72,6 +72,20 @@ static void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const
       KOKKOS_LAMBDA(const std::int64_t i, const int c) { Y(i, c) += factor * X(i, c); });
 }
 
+/// Y = X without entries that are rounding errors beside the largest one of their column, ‖x‖∞ in `maxima`.
+/// X may be Y.
+template <class ExecutionSpace, class Maxima, class Rows>
+void drop_rounding_errors(const ExecutionSpace& exec, const Maxima& maxima, const Rows& X, const Rows& Y) {
+  using Scalar = typename Rows::value_type;
+  constexpr double relative = 1024 * static_cast<double>(epsilon_of<Scalar>);
+  for_entries(
+      exec, "lutra::krylov::drop_rounding_errors", X, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
+        const double least = relative * maxima(slot_of(static_cast<std::size_t>(c), ColumnMaximum::solution));
+        const bool is_kept = static_cast<double>(ScalarTraits<Scalar>::magnitude(X(i, c))) >= least;
+        Y(i, c) = is_kept ? X(i, c) : Scalar(0);
+      });
+}
+
 /// Y = scale·X, all columns.
 template <class ExecutionSpace, class Scale, class Rows>
 void scale_rows(const ExecutionSpace& exec, const Scale& scale, const Rows& X, const Rows& Y) {
