@@ -167,7 +167,7 @@ void BatchEngine<Scalar, ExecutionSpace>::solve_chunk(const Chunk& chunk, const 
   SlotSolveOptions options;
   options.check = checks_solutions();
   options.goal = tolerance > 0 ? tolerance : refinement_goal<Scalar>();
-  options.tolerance = tolerance > 0 ? tolerance : sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
+  options.tolerance = tolerance > 0 ? tolerance : default_error_tolerance<Scalar>();
   options.max_amplification = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
   options.max_steps = m_options.max_refinement_steps;
   options.probe = options.check && !m_is_probed && !trusts_pivots();

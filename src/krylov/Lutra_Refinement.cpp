@@ -2,7 +2,6 @@
 #include "Lutra_Refinement.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
@@ -11,11 +10,22 @@
 namespace lutra {
 namespace {
 
-/// Returns whether a column's error is that of a solution without a correct digit in a row.
+/// What keep_better decides of a column.
 template <class Scalar>
-bool has_wrong_row(const BackwardErrors& errors) {
-  return std::ranges::max(errors.componentwise) > std::sqrt(static_cast<double>(epsilon_of<Scalar>));
-}
+struct Comparison {
+  bool is_better, is_halved;
+
+  /// Smaller errors say nothing of the solution.
+  static constexpr double least_normwise = static_cast<double>(epsilon_of<Scalar>);
+
+  Comparison(const BackwardErrors& trial, const BackwardErrors& errors, std::size_t c, double tolerance) {
+    const double error = errors.componentwise[c];
+    is_better = trial.componentwise[c] < error;
+    is_halved = trial.componentwise[c] <= 0.5 * error;
+    const bool is_wrong = error > tolerance && errors.normwise[c] > least_normwise;
+    if (is_wrong && trial.normwise[c] <= 0.5 * errors.normwise[c]) is_better = is_halved = true;
+  }
+};
 
 }  // namespace
 
@@ -56,7 +66,7 @@ BackwardErrors SolveWorkspace<Scalar, ExecutionSpace>::compute_errors(const Exec
 
 template <class Scalar, class ExecutionSpace>
 bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& exec, Operator& A,
-                                                         BackwardErrors& errors) {
+                                                         BackwardErrors& errors, double tolerance) {
   constexpr std::size_t bits = 64;  // of `mask`, by which one launch copies columns
   maxima.clear(exec);
   queue_errors(exec, A, trial_X, trial_R);
@@ -64,13 +74,14 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& e
   const std::size_t n_columns = X.extent(1);
   bool progress = false, all_better = true;
   for (std::size_t c = 0; c < n_columns; ++c)
-    all_better = all_better && trial.componentwise[c] < errors.componentwise[c];
+    all_better = all_better && Comparison<Scalar>(trial, errors, c, tolerance).is_better;
   for (std::size_t first = 0; first < n_columns; first += bits) {
     const std::size_t count = std::min(bits, n_columns - first);
     std::uint64_t mask = 0;  // columns replaced
     for (std::size_t c = first; c < first + count; ++c) {
-      if (!(trial.componentwise[c] < errors.componentwise[c])) continue;
-      progress = progress || trial.componentwise[c] <= 0.5 * errors.componentwise[c];
+      const Comparison<Scalar> compared(trial, errors, c, tolerance);
+      if (!compared.is_better) continue;
+      progress = progress || compared.is_halved;
       errors.componentwise[c] = trial.componentwise[c];
       errors.normwise[c] = trial.normwise[c];
       errors.amplification[c] = trial.amplification[c];
@@ -102,6 +113,7 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
                                 SolveWorkspace<Scalar, ExecutionSpace>& work,
                                 const std::function<void()>& queue_first) {
   const double goal = options.goal > 0 ? options.goal : refinement_goal<Scalar>();
+  const double tolerance = options.goal > 0 ? options.goal : default_error_tolerance<Scalar>();
   RefinementOutcome outcome;
   M.apply(exec, op, work.B, work.X);
   work.queue_errors(exec, A, work.X, work.R);
@@ -115,8 +127,8 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
     ++outcome.steps;
     M.apply(exec, op, work.R, work.trial_X);
     Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
-    if (work.keep_better(exec, A, outcome.errors)) continue;
-    if (!has_wrong_row<Scalar>(outcome.errors)) break;
+    if (work.keep_better(exec, A, outcome.errors, tolerance)) continue;
+    if (!(std::ranges::max(outcome.errors.componentwise) > tolerance)) break;
     if (!work.keep_without_rounding_errors(exec, A, outcome.errors)) break;
   }
   outcome.refine_seconds = timer.seconds();

@@ -3,6 +3,7 @@
 #define LUTRA_REFINEMENT_HPP
 
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "Lutra_MatrixOperator.hpp"
@@ -30,9 +31,11 @@ struct SolveWorkspace {
   BackwardErrors compute_errors(const ExecutionSpace& exec, Operator& A) const;
 
   /// Computes the residual and the errors of `trial_X`, and keeps the columns that are better than those of
-  /// X, whose errors are `errors`. May swap arrays. Waits once.
+  /// X, whose errors are `errors`: those with a lower componentwise error, or, where that is above
+  /// `tolerance`, with half the normwise one. May swap arrays. Waits once.
   /// @returns true if a column has at most half its former error
-  bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
+  bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors,
+                   double tolerance = std::numeric_limits<double>::infinity());
 
   /// Tries the last correction once more, without unknowns that are rounding errors beside the largest one of
   /// their column. For solutions that have exact zeros: where all unknowns of a row are rounding errors, its
@@ -62,6 +65,12 @@ constexpr double refinement_goal() {
   return 8 * static_cast<double>(epsilon_of<Scalar>);
 }
 
+/// Componentwise backward error up to which a computed solution is one, unless the user sets another.
+template <class Scalar>
+constexpr double default_error_tolerance() {
+  return sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
+}
+
 /// Stopping criteria of refinement.
 struct RefinementOptions {
   int max_steps = 10;
@@ -80,8 +89,12 @@ struct RefinementOutcome {
 /// Solves for all columns of `work.B` and refines. Corrections from the residual in working precision are
 /// kept, column by column, if they lower the componentwise backward error. Refinement ends when every column
 /// has reached the goal, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and
-/// Duff, SIAM J. Matrix Anal. Appl. 10). Where it stalls at an error above √ε, the solution may have exact
-/// zeros: the last correction is tried with its rounding errors set to zero.
+/// Duff, SIAM J. Matrix Anal. Appl. 10).
+///
+/// The solution of a sparse right-hand side may have exact zeros. Where all unknowns of a row are rounding
+/// errors, its componentwise error is about 1 whatever the correction. So columns above the tolerance are
+/// also refined while their normwise error is halved; where they stall, the last correction is tried with its
+/// rounding errors set to zero.
 ///
 ///     M⁻¹·B ─▶ residual, maxima ─▶ wait ─▶ all good? ── yes ─▶ done
 ///                                      │ no

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "Lutra_AllFinite.hpp"
+#include "Lutra_BackwardError.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_ScalarTraits.hpp"
 

@@ -26,11 +26,6 @@ namespace {
 
 constexpr std::size_t columns_at_once = Impl::columns_at_once;
 
-template <class Scalar>
-double default_tolerance() {
-  return sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
-}
-
 /// Merges the outcome of a block: keeps the worse errors and the larger number of steps, and adds the times.
 void take_worse(RefinementOutcome& worst, const RefinementOutcome& block) {
   double& componentwise = worst.errors.componentwise[0];
@@ -403,7 +398,7 @@ Status Numeric<Scalar, ExecutionSpace>::status_of_solution() const {
 
 template <class Scalar, class ExecutionSpace>
 double Numeric<Scalar, ExecutionSpace>::tolerance() const {
-  return m_options.error_tolerance > 0 ? m_options.error_tolerance : default_tolerance<Scalar>();
+  return m_options.error_tolerance > 0 ? m_options.error_tolerance : default_error_tolerance<Scalar>();
 }
 
 template <class Scalar, class ExecutionSpace>

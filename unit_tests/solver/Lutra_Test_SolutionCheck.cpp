@@ -159,4 +159,57 @@ TEMPLATE_LIST_TEST_CASE("singular factors are checked in spite of the option", "
   CHECK(solver.report().errors.backward_componentwise.has_value());
 }
 
+TEMPLATE_LIST_TEST_CASE("solutions of unit vectors, with exact zeros, are found", "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  // Pivots cancel and are perturbed. In rows whose unknowns are all zero every correction leaves some error.
+  const std::vector<std::vector<double>> pictures[] = {{{1, 1, o, o, 1, o, o, o},
+                                                        {1, 1, 1, o, 1, o, 1, 1},
+                                                        {o, o, 1, o, o, o, o, 1},
+                                                        {o, 1, o, 1, o, o, o, o},
+                                                        {o, o, o, 1, 1, 1, 1, o},
+                                                        {o, o, o, o, 1, 1, o, o},
+                                                        {o, o, o, o, 1, o, 1, o},
+                                                        {o, o, o, o, o, o, o, 1}},
+                                                       {{1, o, o, o, o, o, o, o, o, o, o},
+                                                        {o, 1, o, o, o, o, o, o, 1, o, o},
+                                                        {o, o, 1, o, o, 1, o, o, 1, o, o},
+                                                        {o, o, o, 1, o, 1, o, o, 1, o, o},
+                                                        {o, o, o, o, 1, o, o, o, o, o, o},
+                                                        {1, o, o, 1, o, 1, o, o, 1, 1, o},
+                                                        {o, 1, o, o, 1, o, 1, o, o, 1, 1},
+                                                        {o, 1, o, o, o, o, o, 1, 1, o, o},
+                                                        {1, o, 1, o, 1, o, o, o, 1, o, o},
+                                                        {o, 1, 1, o, o, o, o, o, 1, 1, o},
+                                                        {o, 1, o, o, o, o, o, o, o, o, 1}}};
+  for (const auto& picture : pictures) {
+    for (const Pivoting pivoting : {Pivoting::static_perturbed, Pivoting::threshold}) {
+      const auto A = from_dense<Matrix<TestType>>(picture);
+      LuOptions options;
+      options.pivoting = pivoting;
+      Solver<TestType> solver(options);
+      succeed(solver.analyze(A));
+      succeed(solver.factorize(A));
+      const std::size_t n = picture.size();
+      std::vector<Scalar> I(n * n, Scalar(0)), X(n * n);
+      for (std::size_t c = 0; c < n; ++c) I[c * n + c] = Scalar(1);
+      CHECK(solver.solve_host(I, X) == Status::success);
+      for (std::size_t c = 0; c < n; ++c) {
+        const auto column = static_cast<std::ptrdiff_t>(c * n), end = column + static_cast<std::ptrdiff_t>(n);
+        const std::vector<Scalar> b(I.begin() + column, I.begin() + end);
+        std::vector<Scalar> x(X.begin() + column, X.begin() + end);
+        const auto expected = Reference::dense_solve(A, b);
+        for (std::size_t i = 0; i < n; ++i)
+          CHECK(static_cast<double>(std::abs(Reference::widen(x[i]) - expected[i])) <= tight_bound<Scalar>());
+        Solver<TestType> fresh(options);
+        succeed(fresh.analyze(A));
+        succeed(fresh.factorize(A));
+        x.assign(n, Scalar(0));
+        CHECK(fresh.solve_host(b, x) == Status::success);
+        CHECK(Reference::backward_errors(A, x, b).componentwise <= tight_bound<Scalar>());
+      }
+    }
+  }
+}
+
 }  // namespace lutra::Test

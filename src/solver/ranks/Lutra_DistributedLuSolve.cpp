@@ -13,6 +13,7 @@
 #include "Lutra_FirstRankSolver.hpp"
 #include "Lutra_GridOnRanks.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Refinement.hpp"
 #include "Lutra_RunStage.hpp"
 
 namespace lutra {
@@ -255,9 +256,8 @@ bool DistributedLU<Scalar>::solve_refined(const Impl::RankColumns<const Scalar>&
   const Kokkos::Timer timer;
   m_report.status = Status::success;
   if (B.count == 0) return true;
-  const double success = m_options.error_tolerance > 0             ? m_options.error_tolerance
-                         : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
-                                                                   : 1e-12;
+  const double success =
+      m_options.error_tolerance > 0 ? m_options.error_tolerance : default_error_tolerance<Scalar>();
   Impl::RankSolveOptions options{{m_options.max_refinement_steps, m_options.error_tolerance}, success};
   if (m_fronts) options.most_amplification = Impl::largest_condition_on_ranks<Scalar>;
   options.may_stop = m_may_stop;
