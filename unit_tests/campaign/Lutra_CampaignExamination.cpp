@@ -70,6 +70,7 @@ template <class Scalar>
 void Examination<Scalar>::solve_in_every_way() {
   for (const Way way : all_ways) {
     if (time_is_up() || (needs_symmetry(way) && !m_system.is_symmetric)) continue;
+    if (way == Way::cholesky && !is_hermitian(m_system.A)) continue;
     auto outcome = Campaign::run(way, m_system.A, m_system.b, m_limits.flops);
     if (outcome.status == Status::not_solved) continue;
     judge(way, outcome);

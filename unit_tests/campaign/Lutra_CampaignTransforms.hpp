@@ -191,6 +191,14 @@ bool is_symmetric(const HostMatrix<Scalar>& A) {
          ours.values == mirrored.values;
 }
 
+/// Whether A and Aᴴ hold the same values.
+template <class Scalar>
+bool is_hermitian(const HostMatrix<Scalar>& A) {
+  const auto ours = without_zeros(A), mirrored = Reference::transpose(ours, true);
+  return ours.row_map == mirrored.row_map && ours.entries == mirrored.entries &&
+         ours.values == mirrored.values;
+}
+
 /// Exponents of the smallest and the largest nonzero magnitude of values; both 0 if there is none.
 template <class Scalar>
 std::pair<int, int> exponent_range(const std::vector<Scalar>& values) {

@@ -105,6 +105,45 @@ TEST_CASE("transformations move and change the entries that they should", "[camp
   CHECK(is_symmetric(dense({{1, 2, nothing}, {2, 1, 0}, {nothing, nothing, 1}})));
 }
 
+TEST_CASE("complex matrices are symmetric, Hermitian, both or neither", "[campaign]") {
+  using Complex = Kokkos::complex<double>;
+  HostMatrix<Complex> A = Test::from_dense<HostMatrix<Complex>>({{1, 2}, {2, 3}});
+  CHECK((is_symmetric(A) && is_hermitian(A)));
+  A.values[0] = Complex(1, 1);
+  CHECK((is_symmetric(A) && !is_hermitian(A)));
+  A.values = {Complex(1), Complex(2, 1), Complex(2, -1), Complex(3)};
+  CHECK((!is_symmetric(A) && is_hermitian(A)));
+  A.values = {Complex(4, 1), Complex(1), Complex(1), Complex(4)};
+  Findings findings;
+  Examination<Complex> examination({"complex symmetric", A}, 1, {}, findings);
+  CHECK(examination.run());
+  CHECK(findings.failures().empty());
+}
+
+// Entries grow by 10⁹ in most of these factors, and in one of 300 the first estimate of the distance to a
+// singular matrix is that of rounding errors.
+TEST_CASE("a singular matrix whose factors grow is singular whatever its scales", "[campaign]") {
+  const Matrix A = generated(7127).A;  // 38 rows
+  REQUIRE(is_exactly_singular(A));
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  Random random(1);
+  for (int k = 0; k < 600; ++k) {
+    std::vector<int> rows(n), columns(n);
+    for (int& exponent : columns) exponent = random.integer(-8, 8);
+    if (k % 2 == 1)
+      for (int& exponent : rows) exponent = random.integer(-8, 8);
+    const Matrix B = scaled(A, rows, columns);
+    const std::vector<double> ones(n, 1.0);
+    std::vector<double> b(n);
+    for (std::size_t i = 0; i < n; ++i)
+      Reference::for_row(B, i, [&](std::size_t, double value) { b[i] += value; });
+    for (const Way way : {Way::lu, Way::lu_threshold}) {
+      INFO(k << ", " << name_of(way));
+      CHECK(run(way, B, b, Limits().flops).status == Status::numerically_singular);
+    }
+  }
+}
+
 TEST_CASE("wrong answers and changed outcomes are failures unless the matrix is nearly singular",
           "[campaign]") {
   Findings findings;
