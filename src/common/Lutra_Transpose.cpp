@@ -34,6 +34,7 @@ void count_columns(const ExecutionSpace& exec, const Pattern& pattern, const Off
         if (final) starts(j) = sum;
         sum += count;
       });
+  Impl::check_launches_on<ExecutionSpace>();  // before entries go to these offsets
 }
 
 /// Scatters the row number and position of each entry into the rows of the transpose, unsorted; advances
@@ -112,6 +113,7 @@ TransposedPattern<typename ExecutionSpace::memory_space> transpose(
   } else {
     count_columns(exec, pattern, starts);
     Impl::copy_view(exec, next, starts);
+    Impl::check_launches_on<ExecutionSpace>();
     scatter_entries(exec, pattern, next, rows, source);
     if constexpr (!Impl::is_serial_space<ExecutionSpace>)  // which is never here
       Impl::sort_rows("lutra::common::sorted_entries", exec, starts, rows, source, pattern.n_rows);

@@ -81,7 +81,7 @@ struct RefinementOptions {
 struct RefinementOutcome {
   std::optional<std::int64_t> bad_row{};  ///< first row of B that is not finite, if kernels searched for one;
                                           ///< only the first solution has then been computed
-  int steps = 0;                          ///< corrections tried
+  int steps = 0;                          ///< corrections tried, at most max_steps + 1
   BackwardErrors errors;                  ///< of X
   double refine_seconds = 0;              ///< after the errors of the first solution were known
 };

@@ -2,6 +2,8 @@
 #ifndef LUTRA_FAILINGALLOCATIONS_HPP
 #define LUTRA_FAILINGALLOCATIONS_HPP
 
+#include <Kokkos_Macros.hpp>
+
 #include <functional>
 
 namespace lutra::Test {
@@ -36,8 +38,8 @@ enum class Shortage {
 };
 
 /// The program's own operator new and malloc, of which one call returns no memory. Allocations of all threads
-/// count, numbered from 1 in each call. One that Kokkos makes to free a View does not fail: there an
-/// exception ends the program, whatever Lutra does.
+/// count, numbered from 1 in each call. One that Kokkos makes to free a View, or nvcc to copy a lambda, does
+/// not fail: there an exception ends the program, whatever Lutra does.
 class FailingAllocations {
  public:
   explicit FailingAllocations(Allocations which = Allocations::of_cpp, Shortage shortage = Shortage::one)
@@ -57,6 +59,14 @@ class FailingAllocations {
 namespace Impl {
 /// For allocations that are made by other functions: whether the one at hand is to fail. Counts it.
 bool is_to_fail() noexcept;
+/// Whether a function, by its address, copies the lambda of a kernel.
+#ifdef KOKKOS_ENABLE_CUDA
+bool copies_lambda(const void* function) noexcept;
+#else
+inline bool copies_lambda(const void*) noexcept {
+  return false;
+}
+#endif
 /// For memory of other functions: that there are so many blocks more.
 void count_live_views(long more) noexcept;
 }  // namespace Impl

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -234,6 +235,7 @@ void for_each_row(const ExecutionSpace& exec, const char* label, Ordinal begin, 
   const auto policy = typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
                           .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
   Kokkos::parallel_for(label, by_argument(policy), Kernel{body, tables, begin, end});
+  check_launches_on<ExecutionSpace>();  // what a kernel writes often tells the next one where to write
 }
 
 }  // namespace lutra::Impl

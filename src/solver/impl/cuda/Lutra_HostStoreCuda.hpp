@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -82,6 +83,7 @@ class PinnedBytes {
     try {
       for (std::size_t t = 0; t < threads; ++t) m_threads.emplace_back([this] { work(); });
     } catch (const std::system_error&) {  // fewer threads, or the calling one
+    } catch (const std::bad_alloc&) {
     }
     if (m_threads.empty()) work();
   }

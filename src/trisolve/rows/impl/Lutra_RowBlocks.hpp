@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -195,9 +196,11 @@ StepBlocks<typename ExecutionSpace::memory_space> find_row_blocks(
                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, supernodes),
                          CutSupernodes<Memory>{rows, partition, starts});
   }
+  check_launches_on<ExecutionSpace>();
   Kokkos::parallel_scan(
       "lutra::trisolve::number_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
       NumberBlocks<Memory>{rows.n, starts, begin, block_of, longest, statistics, asked_for});
+  check_launches_on<ExecutionSpace>();  // before the numbers are indices
   StepBlocks<Memory> blocks;
   blocks.count = rows.n;
   blocks.counted = &statistics.data()->blocks;
