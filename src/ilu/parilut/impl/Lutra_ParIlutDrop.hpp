@@ -164,6 +164,8 @@ template <class Real, class Member, class Keys, class Offset>
 KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset begin, Offset length,
                                   Offset limit) {
   using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
+  // A NaN is the largest key whatever its sign, which devices set in products.
+  const auto bits_of = [](Real key) { return key != key ? ~Bits(0) >> 1 : Kokkos::bit_cast<Bits>(key); };
   if (length <= limit) return;
   const auto count_from = [&](Bits bits) {
     Offset count = 0;
@@ -171,7 +173,7 @@ KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset b
         Kokkos::ThreadVectorRange(team, length),
         [&](const Offset t, Offset& sum) {
           const Real key = keys(begin + t);
-          sum += !(key < 0) && Kokkos::bit_cast<Bits>(key) >= bits ? 1 : 0;
+          sum += !(key < 0) && bits_of(key) >= bits ? 1 : 0;
         },
         count);
     return count;
@@ -186,7 +188,7 @@ KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset b
                         [&](const Offset t, Offset& ties, const bool final) {
                           Real& key = keys(begin + t);
                           const bool live = !(key < 0);
-                          const Bits bits = Kokkos::bit_cast<Bits>(key);
+                          const Bits bits = bits_of(key);
                           const bool tie = live && bits == kth;
                           const bool drop = live && (bits < kth || (tie && ties >= allowed));
                           ties += tie ? 1 : 0;
