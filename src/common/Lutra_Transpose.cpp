@@ -118,7 +118,7 @@ TransposedPattern<typename ExecutionSpace::memory_space> transpose(
     if constexpr (!Impl::is_serial_space<ExecutionSpace>)  // which is never here
       Impl::sort_rows("lutra::common::sorted_entries", exec, starts, rows, source, pattern.n_rows);
   }
-  exec.fence("lutra::transpose: scratch is freed");
+  Impl::wait_for(exec, "lutra::transpose: scratch is freed");
   return {{pattern.n_cols, pattern.n_rows, starts, rows}, source, reservation};
 }
 

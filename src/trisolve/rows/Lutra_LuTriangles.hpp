@@ -3,7 +3,9 @@
 #define LUTRA_LUTRIANGLES_HPP
 
 #include <functional>
+#include <utility>
 
+#include "Lutra_CheckLaunches.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_ForRange.hpp"
@@ -238,6 +240,7 @@ class LuTriangles {
     copy_by_source(exec, m_transposed.source, m_values, m_column_values);
     m_upper_transposed.set_values(exec, {m_column_values, {}});
     m_lower_transposed.set_values(exec, {m_column_values, {}});
+    check_launches_on<ExecutionSpace>();  // else later solves would take them for current
     m_transposes_are_current = true;
   }
 
@@ -251,8 +254,10 @@ class LuTriangles {
     move_behind(exec, diagonal, behind);
     m_lower_transposed = make_solve(
         exec, {m_lu.n, true, columns.entries, behind, row_ends(columns.row_map), {}, {}}, {}, m_row_order);
-    m_upper_transposed = make_solve(
-        exec, {m_lu.n, false, columns.entries, columns.row_map, diagonal, diagonal, {}}, m_col_order, {});
+    Op upper = make_solve(exec, {m_lu.n, false, columns.entries, columns.row_map, diagonal, diagonal, {}},
+                          m_col_order, {});
+    check_launches_on<ExecutionSpace>();
+    m_upper_transposed = std::move(upper);  // the last: the analysis is whole
   }
 
   MakeSolve m_make;

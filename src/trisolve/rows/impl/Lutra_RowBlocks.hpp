@@ -157,7 +157,7 @@ struct NumberBlocks {
   KOKKOS_FUNCTION void operator()(const Ordinal step, Ordinal& count, const bool final) const {
     const bool starts_here = starts(step) >= 0;
     if (starts_here) ++count;
-    if (!final) return;
+    if (!final || count < 1 || count > n) return;  // out of range: the first pass was not launched
     block_of(step) = count - 1;
     if (starts_here) {
       begin(count - 1) = step;
