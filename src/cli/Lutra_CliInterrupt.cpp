@@ -25,18 +25,21 @@ void say(std::string_view message) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
 }
 
+/// Raises the flag that waits for SIGINT. @returns whether there was one
+bool raises_flag(int signal) {
+  StopFlag* const flag = signal == SIGINT ? awaited_flag().exchange(nullptr) : nullptr;
+  if (flag != nullptr) flag->raise();
+  return flag != nullptr;
+}
+
 // Async-signal-safe handlers.
-extern "C" void cancel_silently(int) {
+extern "C" void cancel_silently(int signal) {
+  if (raises_flag(signal)) return;
   Impl::remove_unfinished_files();
   ::_exit(exit_cancelled);
 }
 extern "C" void cancel(int signal) {
-  if (signal == SIGINT) {
-    if (StopFlag* const flag = awaited_flag().exchange(nullptr)) {
-      flag->raise();
-      return say("\nlutra: stopping; once more ends the program at once\n");
-    }
-  }
+  if (raises_flag(signal)) return say("\nlutra: stopping; once more ends the program at once\n");
   say("lutra: cancelled by a signal\n");
   cancel_silently(signal);
 }

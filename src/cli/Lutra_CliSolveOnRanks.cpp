@@ -6,6 +6,7 @@
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
+#include "Lutra_CliInterrupt.hpp"
 #include "Lutra_CliSession.hpp"
 #include "Lutra_CliSolveFiles.hpp"
 #include "Lutra_Distributed.hpp"
@@ -318,6 +319,7 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   Solution<Scalar> solution;
   solution.grid = distribution.grid;  // 0 × 0: no grid
   solution.ranks.resize(static_cast<std::size_t>(ranks.size()));
+  const Interruptible listening;
   try {
     const SolverOptions& chosen = system.options.solver;
     solution = options.is_krylov() ? solve_iteratively(arguments, system, distribution, ranks)
@@ -372,6 +374,7 @@ int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks) {
         input = read_input(arguments);
       },
       false);
+  options.solver.stop = interrupt_flag();
   std::vector<char> is_complex{static_cast<char>(ranks.rank() == 0 && input.is_complex())};
   ranks.broadcast(is_complex);
   Impl::require_elements(is_complex.size(), 1);

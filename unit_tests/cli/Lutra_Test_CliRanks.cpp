@@ -186,6 +186,26 @@ TEST_CASE("under mpirun a deadline ends a call as on one rank", "[cli]") {
   }
 }
 
+TEST_CASE("under mpirun SIGINT to a rank ends a solve with a whole report", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson3d --size 16 a.mtx").status == 0);
+  for (const std::string engine : {"auto", "multifrontal"}) {  // rank 0 works alone, or all do
+    std::string report;
+    for (int seconds = 1; report.empty() && seconds <= 32; seconds *= 2) {  // before a solve there is none
+      const Outcome outcome =
+          program.run("solve a.mtx --method lu --engine " + engine + " --repeat 1000000000 --json=" + engine +
+                          " --out x.mtx",
+                      LUTRA_MPIEXEC " 2 timeout --preserve-status --signal=INT " + std::to_string(seconds));
+      INFO(engine << "\n" << outcome.error);
+      CHECK(outcome.status != 0);
+      if (program.exists(engine)) report = program.read(engine);
+    }
+    REQUIRE_FALSE(report.empty());
+    CHECK(nlohmann::json::parse(report)["status"] == "cancelled");
+    CHECK_FALSE(program.exists("x.mtx"));
+  }
+}
+
 TEST_CASE("under mpirun a type that may not be built ends as on one rank", "[cli]") {
   const Program program;
   program.write("a.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 2 3 4\n");
