@@ -129,7 +129,6 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
     Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
     if (work.keep_better(exec, A, outcome.errors, tolerance)) continue;
     if (!(std::ranges::max(outcome.errors.componentwise) > tolerance)) break;
-    ++outcome.steps;
     if (!work.keep_without_rounding_errors(exec, A, outcome.errors)) break;
   }
   outcome.refine_seconds = timer.seconds();

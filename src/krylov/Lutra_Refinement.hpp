@@ -81,7 +81,7 @@ struct RefinementOptions {
 struct RefinementOutcome {
   std::optional<std::int64_t> bad_row{};  ///< first row of B that is not finite, if kernels searched for one;
                                           ///< only the first solution has then been computed
-  int steps = 0;                          ///< corrections tried, at most max_steps + 1
+  int steps = 0;                          ///< corrections tried
   BackwardErrors errors;                  ///< of X
   double refine_seconds = 0;              ///< after the errors of the first solution were known
 };
@@ -106,7 +106,8 @@ struct RefinementOutcome {
 ///              may have queued kernels that search for rows of B that are not finite
 /// @param queue_first called once the first solution and its errors are queued; the first wait covers what it
 ///                    queues
-/// Waits once for the first solution and once per step, for any number of columns, and allocates nothing.
+/// Waits once for the first solution, once per step, and once more where a column stalls above the tolerance,
+/// for any number of columns, and allocates nothing.
 template <class Scalar, class ExecutionSpace>
 RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
                                 Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
@@ -180,7 +181,10 @@ TEMPLATE_LIST_TEST_CASE("a solve synchronizes once for its first solution and on
     const auto outcome = solve_refined(exec, device.A, M, Transposition::none, {3, 0}, work);
     INFO(events.describe());
     CHECK(outcome.steps >= 1);
-    CHECK(events.waits() == static_cast<std::size_t>(outcome.steps) + 1);
+    const bool is_solved =
+        std::ranges::max(outcome.errors.componentwise) <= default_error_tolerance<Scalar>();
+    const std::size_t without_rounding_errors = is_solved || outcome.steps == 3 ? 0 : 1;
+    CHECK(events.waits() == static_cast<std::size_t>(outcome.steps) + 1 + without_rounding_errors);
     CHECK(events.allocations() == 0);
   }
 }
