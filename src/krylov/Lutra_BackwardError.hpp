@@ -58,8 +58,6 @@ class ResidualMaxima {
   }
   /// Copies the maxima to the host. Waits once.
   void fetch(const ExecutionSpace& exec) const { m_slots.fetch(exec); }
-  /// Copies the maxima fetched last to the device. Does not wait.
-  void send(const ExecutionSpace& exec) const { m_slots.send(exec); }
 
   /// Errors of `n_columns` columns from the maxima fetched last.
   BackwardErrors errors(std::size_t n_columns, double A_norm) const {

@@ -251,6 +251,34 @@ void purify(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSp
   if (std::isfinite(left.size) && left.size > least_left * before.size) Impl::copy_block(exec, scratch, v);
 }
 
+/// max |D_r·v|. Waits.
+template <class ExecutionSpace, class Rows, class Scale>
+static double largest_scaled(const ExecutionSpace& exec, const Rows& v, const Scale& row) {
+  using Scalar = typename Rows::value_type;
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      "lutra::krylov::largest_scaled", Impl::all_rows(exec, v),
+      KOKKOS_LAMBDA(const std::int64_t i, double& found) {
+        found = Kokkos::max(found, static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0)) * row(i)));
+      },
+      Kokkos::Max<double>(largest));
+  Impl::wait_for(exec, "lutra::krylov: the largest scaled entry is known");
+  return largest;
+}
+
+/// ‖D_r·A·z‖∞ / ‖D_r·|A||z|‖∞ for z in X, if it is too large for a null vector, else 0. The form wᴴ·A·z of
+/// two vectors may vanish by chance, as where the inverse has a zero at a perturbed pivot. Overwrites
+/// trial_X.
+template <class Scalar, class ExecutionSpace, class Scale>
+double residual_of_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                               const Scale& row, const SolveWorkspace<Scalar, ExecutionSpace>& work) {
+  A.apply(exec, work.X, work.trial_X);
+  const double residual = largest_scaled(exec, work.trial_X, row);
+  A.apply_magnitudes(exec, work.X, work.trial_X);
+  const double ratio = residual / largest_scaled(exec, work.trial_X, row);
+  return ratio > std::sqrt(static_cast<double>(epsilon_of<Scalar>)) ? ratio : 0.0;
+}
+
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -292,6 +320,8 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
       estimate.solves += 2;
       const BilinearForm form = A.bilinear_form(exec, work.R, work.X);
       estimate.distance = std::hypot(form.real, form.imaginary) / form.size;
+      if (estimate.template is_singular<Scalar>())
+        estimate.distance = std::max(estimate.distance, residual_of_null_vector(exec, A, scales.row, work));
       // A pass leaves what the factors are inexact by of all that is no null vector.
     } while (is_inexact && !estimate.template is_singular<Scalar>() && estimate.distance <= 0.25 * before &&
              estimate.solves < 2 * most_passes);

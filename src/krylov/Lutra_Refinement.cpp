@@ -2,6 +2,7 @@
 #include "Lutra_Refinement.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
@@ -66,7 +67,8 @@ BackwardErrors SolveWorkspace<Scalar, ExecutionSpace>::compute_errors(const Exec
 
 template <class Scalar, class ExecutionSpace>
 bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& exec, Operator& A,
-                                                         BackwardErrors& errors, double tolerance) {
+                                                         BackwardErrors& errors, double tolerance,
+                                                         double goal) {
   constexpr std::size_t bits = 64;  // of `mask`, by which one launch copies columns
   maxima.clear(exec);
   queue_errors(exec, A, trial_X, trial_R);
@@ -81,7 +83,7 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& e
     for (std::size_t c = first; c < first + count; ++c) {
       const Comparison<Scalar> compared(trial, errors, c, tolerance);
       if (!compared.is_better) continue;
-      progress = progress || compared.is_halved;
+      progress = progress || (compared.is_halved && errors.componentwise[c] > goal);
       errors.componentwise[c] = trial.componentwise[c];
       errors.normwise[c] = trial.normwise[c];
       errors.amplification[c] = trial.amplification[c];
@@ -99,11 +101,10 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& e
 
 template <class Scalar, class ExecutionSpace>
 bool SolveWorkspace<Scalar, ExecutionSpace>::keep_without_rounding_errors(const ExecutionSpace& exec,
-                                                                          Operator& A,
-                                                                          BackwardErrors& errors) {
-  maxima.send(exec);  // the maxima of the last correction, now over the rows of all ranks
-  Impl::drop_rounding_errors(exec, maxima.slots(), trial_is_in_X ? X : trial_X, trial_X);
-  return keep_better(exec, A, errors);
+                                                                          Operator& A, BackwardErrors& errors,
+                                                                          double goal) {
+  Impl::drop_rounding_errors(exec, trial_is_in_X ? trial_X : X, trial_is_in_X ? X : trial_X, trial_X);
+  return keep_better(exec, A, errors, std::numeric_limits<double>::infinity(), goal);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -127,9 +128,9 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
     ++outcome.steps;
     M.apply(exec, op, work.R, work.trial_X);
     Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
-    if (work.keep_better(exec, A, outcome.errors, tolerance)) continue;
+    if (work.keep_better(exec, A, outcome.errors, tolerance, goal)) continue;
     if (!(std::ranges::max(outcome.errors.componentwise) > tolerance)) break;
-    if (!work.keep_without_rounding_errors(exec, A, outcome.errors)) break;
+    if (!work.keep_without_rounding_errors(exec, A, outcome.errors, goal)) break;
   }
   outcome.refine_seconds = timer.seconds();
   return outcome;

@@ -33,15 +33,16 @@ struct SolveWorkspace {
   /// Computes the residual and the errors of `trial_X`, and keeps the columns that are better than those of
   /// X, whose errors are `errors`: those with a lower componentwise error, or, where that is above
   /// `tolerance`, with half the normwise one. May swap arrays. Waits once.
-  /// @returns true if a column has at most half its former error
+  /// @returns true if a column above the goal has at most half its former error
   bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors,
-                   double tolerance = std::numeric_limits<double>::infinity());
+                   double tolerance = std::numeric_limits<double>::infinity(), double goal = 0);
 
-  /// Tries the last correction once more, without unknowns that are rounding errors beside the largest one of
-  /// their column. For solutions that have exact zeros: where all unknowns of a row are rounding errors, its
-  /// componentwise error is about 1 whatever the correction. Waits once.
+  /// Tries the last correction once more, without unknowns that it changed by a quarter or more: those are
+  /// rounding errors where refinement stalls. For solutions that have exact zeros: where all unknowns of a
+  /// row are rounding errors, its componentwise error is about 1 whatever the correction. Waits once.
   /// @returns as keep_better
-  bool keep_without_rounding_errors(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
+  bool keep_without_rounding_errors(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors,
+                                    double goal);
 
   /// Queues the residual of Y, and ‖op(A)‖∞ if unknown. Does not wait.
   void queue_errors(const ExecutionSpace& exec, const Operator& A, const Rows& Y, const Rows& residual) const;

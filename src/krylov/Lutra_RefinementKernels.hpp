@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "Lutra_AllFinite.hpp"
-#include "Lutra_BackwardError.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -73,17 +72,17 @@ static void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const
       KOKKOS_LAMBDA(const std::int64_t i, const int c) { Y(i, c) += factor * X(i, c); });
 }
 
-/// Y = X without entries that are rounding errors beside the largest one of their column, ‖x‖∞ in `maxima`.
-/// X may be Y.
-template <class ExecutionSpace, class Maxima, class Rows>
-void drop_rounding_errors(const ExecutionSpace& exec, const Maxima& maxima, const Rows& X, const Rows& Y) {
+/// Y = X without entries that a correction, the difference to `before`, changed by a quarter or more.
+/// `before` and X may be Y.
+template <class ExecutionSpace, class Rows>
+void drop_rounding_errors(const ExecutionSpace& exec, const Rows& before, const Rows& X, const Rows& Y) {
   using Scalar = typename Rows::value_type;
-  constexpr double relative = 1024 * static_cast<double>(epsilon_of<Scalar>);
+  using Traits = ScalarTraits<Scalar>;
   for_entries(
       exec, "lutra::krylov::drop_rounding_errors", X, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
-        const double least = relative * maxima(slot_of(static_cast<std::size_t>(c), ColumnMaximum::solution));
-        const bool is_kept = static_cast<double>(ScalarTraits<Scalar>::magnitude(X(i, c))) >= least;
-        Y(i, c) = is_kept ? X(i, c) : Scalar(0);
+        const Scalar x = X(i, c);
+        const auto change = Traits::magnitude(x - before(i, c));
+        Y(i, c) = 4 * change >= Traits::magnitude(x) && change > 0 ? Scalar(0) : x;
       });
 }
 

@@ -50,7 +50,7 @@ auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outc
                                           m_options.perturbation < Impl::default_perturbation<Scalar>());
   if (trusts_pivots()) return is_singular ? Stage::numerically_singular : Stage::factorized;
   if (!Guard::is_suspicious(outcome) && !has_small_pivots && !m_options.estimate_condition &&
-      (m_factorized_before || !seems_ill_conditioned()))
+      ((m_factorized_before && !m_renewed) || !seems_ill_conditioned()))
     return is_singular ? Stage::numerically_singular : Stage::factorized;
   while (outcome.is_finite() && find_singularity()) {
     // If LDLᵀ has one zero pivot per null vector, no further null vector is found, and the inertia is
@@ -147,7 +147,7 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::settle_precision(Factoriza
   std::string reason;
   if (!outcome.is_finite() || Guard::is_suspicious(outcome)) {
     reason = "pivots or growth in single precision";
-  } else if (!m_factorized_before && seems_ill_conditioned()) {
+  } else if ((!m_factorized_before || m_renewed) && seems_ill_conditioned()) {
     reason = "ill-conditioned for single precision";
   } else {
     return outcome;

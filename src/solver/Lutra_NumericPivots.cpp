@@ -46,7 +46,8 @@ template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::may_take(Impl::PivotChange change) const {
   const auto* const lu = std::get_if<LuOptions>(&m_analysis->options);
   if (lu == nullptr || m_analysis->bordered || lu->factor_storage == FactorStorage::streamed ||
-      m_options.perturbation > 0 || !Impl::may_take_fronts(*lu))
+      m_options.perturbation > 0 || !Impl::may_take_fronts(*lu) ||
+      lu->solve_precision != FactorPrecision::working)  // single triangles are those of fixed patterns
     return false;
   if (change == Impl::PivotChange::threshold) return lu->pivoting == Pivoting::automatic;
   if (lu->pivoting != Pivoting::automatic && lu->pivoting != Pivoting::threshold) return false;
