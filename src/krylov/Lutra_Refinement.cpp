@@ -103,7 +103,8 @@ template <class Scalar, class ExecutionSpace>
 bool SolveWorkspace<Scalar, ExecutionSpace>::keep_without_rounding_errors(const ExecutionSpace& exec,
                                                                           Operator& A, BackwardErrors& errors,
                                                                           double goal) {
-  Impl::drop_rounding_errors(exec, trial_is_in_X ? trial_X : X, trial_is_in_X ? X : trial_X, trial_X);
+  constexpr RealOf<Scalar> share = RealOf<Scalar>(1) / 128;  // true unknowns change less, even small ones
+  Impl::drop_rounding_errors(exec, trial_is_in_X ? trial_X : X, trial_is_in_X ? X : trial_X, trial_X, share);
   return keep_better(exec, A, errors, std::numeric_limits<double>::infinity(), goal);
 }
 

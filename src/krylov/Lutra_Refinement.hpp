@@ -37,7 +37,7 @@ struct SolveWorkspace {
   bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors,
                    double tolerance = std::numeric_limits<double>::infinity(), double goal = 0);
 
-  /// Tries the last correction once more, without unknowns that it changed by a quarter or more: those are
+  /// Tries the last correction once more, without unknowns that it changed by a 128th or more: those are
   /// rounding errors where refinement stalls. For solutions that have exact zeros: where all unknowns of a
   /// row are rounding errors, its componentwise error is about 1 whatever the correction. Waits once.
   /// @returns as keep_better

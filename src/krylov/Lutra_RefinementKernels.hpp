@@ -72,17 +72,18 @@ static void add_multiple(const ExecutionSpace& exec, const Scalar& factor, const
       KOKKOS_LAMBDA(const std::int64_t i, const int c) { Y(i, c) += factor * X(i, c); });
 }
 
-/// Y = X without entries that a correction, the difference to `before`, changed by a quarter or more.
+/// Y = X without entries that a correction, the difference to `before`, changed by at least `share` of them.
 /// `before` and X may be Y.
 template <class ExecutionSpace, class Rows>
-void drop_rounding_errors(const ExecutionSpace& exec, const Rows& before, const Rows& X, const Rows& Y) {
+void drop_rounding_errors(const ExecutionSpace& exec, const Rows& before, const Rows& X, const Rows& Y,
+                          RealOf<typename Rows::value_type> share) {
   using Scalar = typename Rows::value_type;
   using Traits = ScalarTraits<Scalar>;
   for_entries(
       exec, "lutra::krylov::drop_rounding_errors", X, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
         const Scalar x = X(i, c);
         const auto change = Traits::magnitude(x - before(i, c));
-        Y(i, c) = 4 * change >= Traits::magnitude(x) && change > 0 ? Scalar(0) : x;
+        Y(i, c) = change >= share * Traits::magnitude(x) && change > 0 ? Scalar(0) : x;
       });
 }
 
