@@ -28,6 +28,19 @@ struct Comparison {
   }
 };
 
+/// Y = X in column c, without entries below `least`.
+template <class ExecutionSpace, class Rows>
+static void drop_small(const ExecutionSpace& exec, const Rows& X, const Rows& Y, std::size_t c,
+                       double least) {
+  using Scalar = typename Rows::value_type;
+  Impl::for_range(
+      exec, "lutra::krylov::drop_small", static_cast<std::int64_t>(X.extent(0)),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        const Scalar x = X(i, c);
+        Y(i, c) = static_cast<double>(ScalarTraits<Scalar>::magnitude(x)) < least ? Scalar(0) : x;
+      });
+}
+
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -105,7 +118,15 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_without_rounding_errors(const 
                                                                           double goal) {
   constexpr RealOf<Scalar> share = RealOf<Scalar>(1) / 128;  // true unknowns change less, even small ones
   Impl::drop_rounding_errors(exec, trial_is_in_X ? trial_X : X, trial_is_in_X ? X : trial_X, trial_X, share);
-  return keep_better(exec, A, errors, std::numeric_limits<double>::infinity(), goal);
+  constexpr double any = std::numeric_limits<double>::infinity();
+  if (keep_better(exec, A, errors, any, goal)) return true;
+  // Some rounding errors change less. Unless units differ, they are small beside the largest unknown.
+  constexpr double relative = 1024 * static_cast<double>(epsilon_of<Scalar>);
+  for (std::size_t c = 0; c < X.extent(1); ++c) {
+    const double largest = maxima.host(Impl::slot_of(c, Impl::ColumnMaximum::solution));
+    drop_small(exec, X, trial_X, c, errors.componentwise[c] > goal ? relative * largest : 0.0);
+  }
+  return keep_better(exec, A, errors, any, goal);
 }
 
 template <class Scalar, class ExecutionSpace>

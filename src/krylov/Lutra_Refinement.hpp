@@ -37,9 +37,10 @@ struct SolveWorkspace {
   bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors,
                    double tolerance = std::numeric_limits<double>::infinity(), double goal = 0);
 
-  /// Tries the last correction once more, without unknowns that it changed by a 128th or more: those are
-  /// rounding errors where refinement stalls. For solutions that have exact zeros: where all unknowns of a
-  /// row are rounding errors, its componentwise error is about 1 whatever the correction. Waits once.
+  /// Where refinement stalls: tries the last correction once more without unknowns that it changed by a 128th
+  /// or more, which are rounding errors, then X without those below 1024ε of the largest of their column. For
+  /// solutions that have exact zeros: where all unknowns of a row are rounding errors, its componentwise
+  /// error is about 1 whatever the correction. Waits twice at most.
   /// @returns as keep_better
   bool keep_without_rounding_errors(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors,
                                     double goal);
@@ -107,8 +108,8 @@ struct RefinementOutcome {
 ///              may have queued kernels that search for rows of B that are not finite
 /// @param queue_first called once the first solution and its errors are queued; the first wait covers what it
 ///                    queues
-/// Waits once for the first solution, once per step, and once more where a column stalls above the tolerance,
-/// for any number of columns, and allocates nothing.
+/// Waits once for the first solution, once per step, and up to twice more where a column stalls above the
+/// tolerance, for any number of columns, and allocates nothing.
 template <class Scalar, class ExecutionSpace>
 RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
                                 Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
