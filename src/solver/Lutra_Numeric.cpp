@@ -12,6 +12,7 @@
 #include "Lutra_CheckVector.hpp"
 #include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_KeepPrecision.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
@@ -247,6 +248,7 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
     if (renewed->plan && (renewed->plan != m_analysis->plan || has_other_pivots)) {
       factorization = renewed->plan->make_factorization(m_exec, m_budget);
       for (int k = 0; k < m_raised; ++k) factorization->increase_quality();
+      if (m_factorization) Impl::keep_precision(m_exec, *m_factorization, *factorization);
     }
   } catch (const OutOfMemoryError& error) {
     Impl::escalate(m_report, m_budget, reason + ": no memory for a new one: " + error.what());

@@ -147,7 +147,7 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::settle_precision(Factoriza
   std::string reason;
   if (!outcome.is_finite() || Guard::is_suspicious(outcome)) {
     reason = "pivots or growth in single precision";
-  } else if ((!m_factorized_before || m_renewed) && seems_ill_conditioned()) {
+  } else if (!m_factorized_before && seems_ill_conditioned()) {
     reason = "ill-conditioned for single precision";
   } else {
     return outcome;

@@ -8,6 +8,7 @@
 
 #include "Lutra_ChooseEngine.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_KeepPrecision.hpp"
 #include "Lutra_OtherPivots.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"
@@ -69,7 +70,9 @@ bool Numeric<Scalar, ExecutionSpace>::take_other_pivots() {
       const AnalysisPointer analysis = Impl::with_other_pivots<Scalar, ExecutionSpace>(
           m_exec, *m_analysis, m_operators.values(), change, m_budget);
       if (!analysis->plan) continue;
-      m_factorization = analysis->plan->make_factorization(m_exec, m_budget);
+      auto factorization = analysis->plan->make_factorization(m_exec, m_budget);
+      if (m_factorization) Impl::keep_precision(m_exec, *m_factorization, *factorization);
+      m_factorization = std::move(factorization);
       m_reordered = analysis;
     } catch (const OutOfMemoryError& error) {
       Impl::escalate(m_report, m_budget, describe(change) + ": no memory: " + error.what());

@@ -7,6 +7,7 @@
 
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestStatus.hpp"
+#include "Lutra_TestSymmetric.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -210,6 +211,90 @@ TEMPLATE_LIST_TEST_CASE("solutions of unit vectors, with exact zeros, are found"
       }
     }
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("a regular matrix whose inverse has a zero at a perturbed pivot is regular",
+                        "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  // In single precision the second pivot cancels and is perturbed. The bilinear form that tells singular
+  // matrices vanishes by chance.
+  const auto A =
+      from_dense<Matrix<TestType>>({{-1, -1, o, 1}, {-1, o, 1, -1}, {-1, -1, 1, 1}, {-1, o, o, 1}});
+  Solver<TestType> solver;
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  const auto system = known_system(A);
+  std::vector<Scalar> x(4);
+  CHECK(solver.solve_host(system.b, x) == Status::success);
+  CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+}
+
+TEMPLATE_LIST_TEST_CASE("a solved right-hand side does not hold up another one", "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  const auto A = from_dense<Matrix<TestType>>({{o, -2, o, o, o, o, o, 1},
+                                               {-2, 1, 1, o, o, o, o, o},
+                                               {o, 1, o, o, o, o, o, 1},
+                                               {o, o, o, o, -1, o, o, o},
+                                               {o, o, o, -1, -1, 1, 2, -1},
+                                               {o, o, o, o, 1, -1, -1, -2},
+                                               {o, o, o, o, 2, -1, 1, o},
+                                               {1, o, 1, o, -1, -2, o, -1}});
+  std::vector<Scalar> B, X(16);
+  for (const double b :
+       {3., -1.5, -1.5, 0., 1.5, -1.5, -1.5, -3., 512., 0., 512., -512., -512., 512., 2048., 1024.})
+    B.push_back(as_scalar<Scalar>(b));
+  Symmetric<TestType> solver;
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  CHECK(solver.solve_host(B, X) == Status::success);
+}
+
+TEMPLATE_LIST_TEST_CASE("new values that are singular are found by factors in single precision", "[solver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  auto A = from_dense<Matrix<TestType>>({{-3, o, 3, -2, o, o},
+                                         {-3, 2, o, o, -2, -3},
+                                         {0, -2, 3, o, 2, -3},
+                                         {3, o, o, -1, o, o},
+                                         {o, o, 1, o, 1, o},
+                                         {-1, o, o, o, -1, -2}});
+  const auto singular = A.values;
+  const auto system = known_system(A);
+  LuOptions options;
+  if (sizeof(RealOf<Scalar>) == 8) options.factor_precision = FactorPrecision::single;
+  Solver<TestType> solver(options);
+  // a regular matrix first: ones, and 2 … 7 on the diagonal where the pattern has it
+  for (std::size_t i = 0; i < 6; ++i)
+    for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++e) {
+      const double size = singular[e] == Scalar(0) ? 0 : 1;
+      const bool is_diagonal = static_cast<std::size_t>(A.entries[e]) == i;
+      A.values[e] = as_scalar<Scalar>(is_diagonal ? size + static_cast<double>(i) + 1 : size);
+    }
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  A.values = singular;
+  std::vector<Scalar> x(6);
+  CHECK(solver.factorize(A) == Status::numerically_singular);
+  CHECK(solver.solve_host(system.b, x) == Status::numerically_singular);
+}
+
+TEMPLATE_LIST_TEST_CASE(
+    "a singular matrix solved with single triangles takes no pivots that these cannot have", "[solver]",
+    AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  const auto A = from_dense<Matrix<TestType>>({{1, 1, o, 1}, {1, o, 1, -1}, {o, 1, -1, 1}, {1, o, 1, -1}});
+  LuOptions options;
+  options.solve_precision = FactorPrecision::single;
+  Solver<TestType> solver(options);
+  succeed(solver.analyze(A));
+  CHECK(solver.factorize(A) == Status::numerically_singular);
+  std::vector<Scalar> b(4, Scalar(1)), x(4);
+  CHECK(solver.solve_host(b, x) == Status::numerically_singular);
 }
 
 }  // namespace lutra::Test
