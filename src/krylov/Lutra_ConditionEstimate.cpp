@@ -311,7 +311,7 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
   estimate.solves = method.solves;
   if (std::isfinite(estimate.condition) && estimate.condition >= near) {
     const bool is_inexact = inexactness >= std::sqrt(static_cast<double>(epsilon_of<Scalar>));
-    constexpr int most_passes = 16;
+    constexpr int enough_solves = 32;
     double before = 0;
     do {
       before = estimate.distance;
@@ -324,7 +324,7 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
         estimate.distance = std::max(estimate.distance, residual_of_null_vector(exec, A, scales.row, work));
       // A pass leaves what the factors are inexact by of all that is no null vector.
     } while (is_inexact && !estimate.template is_singular<Scalar>() && estimate.distance <= 0.25 * before &&
-             estimate.solves < 2 * most_passes);
+             estimate.solves < enough_solves);
     estimate.condition = std::max(estimate.condition, 1 / estimate.distance);
   }
   return estimate;

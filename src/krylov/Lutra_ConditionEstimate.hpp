@@ -40,7 +40,8 @@ struct ConditionEstimate {
 /// so a condition number of the factors says little about A beyond 1/‖E‖. The vectors of Hager's method do:
 /// near a singular matrix they converge to left and right singular vectors w and z of A + E for its smallest
 /// singular value. The relative change of A's entries that makes A singular is |wᴴ·A·z| / |w|ᴴ|A||z| to first
-/// order, with an error of second order in E. It does not depend on the scaling of A.
+/// order, with an error of second order in E. It does not depend on the scaling of A. The form may vanish by
+/// chance: if A·z is not small, its relative size is the distance.
 ///
 /// @param A         the matrix in user order
 /// @param A_adjoint Aᴴ
@@ -48,7 +49,8 @@ struct ConditionEstimate {
 /// @param inexactness     about ‖E‖/‖A‖, from perturbed pivots and element growth; if it is large, condition
 ///                        numbers below 1/√ε are examined too
 /// @param has_zero_pivots whether rows without entries have zero pivots; such rows are left out
-/// Cost: four solves, or five if the condition number is 1/√ε or more. Waits for each solve. Does not
+/// Cost: three or four solves, two more if the condition number is 1/√ε or more; if the inexactness is √ε or
+/// more, up to 33 in all, while each two lower the distance to a quarter. Waits for each solve. Does not
 /// allocate.
 template <class Scalar, class ExecutionSpace>
 ConditionEstimate estimate_condition(const ExecutionSpace& exec,

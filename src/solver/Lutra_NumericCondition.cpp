@@ -73,9 +73,9 @@ bool Numeric<Scalar, ExecutionSpace>::trusts_pivots() const {
   return ldlt != nullptr && ldlt->trust_pivots;
 }
 
-/// Returns whether one solve with the first factors indicates a large condition number. A singular matrix may
-/// have no small pivot, if its null vector is graded, and no large solution, if the right-hand side happens
-/// to give a small one.
+/// Returns whether one solve with the first factors of an analysis indicates a large condition number. A
+/// singular matrix may have no small pivot, if its null vector is graded, and no large solution, if the
+/// right-hand side happens to give a small one.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
   const Impl::RunStage running(m_budget, "condition");
