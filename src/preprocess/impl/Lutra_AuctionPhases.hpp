@@ -42,6 +42,7 @@ class AuctionPhases {
     m_state.cost = cost;
     allocate();
     start_prices(exec, m_state);
+    check_launches_on<ExecutionSpace>();  // before rows and columns are taken for indices
   }
 
   /// Runs one phase. @returns the number of rows left unmatched
@@ -89,7 +90,7 @@ class AuctionPhases {
 
   void read_board() {
     Kokkos::deep_copy(m_exec, Kokkos::View<AuctionBoard, Kokkos::HostSpace>(&m_board), m_state.board);
-    m_exec.fence("lutra::preprocess: the board is on the host");
+    wait_for(m_exec, "lutra::preprocess: the board is on the host");
   }
   std::int64_t bidders(int copy) const { return m_board.bidders[m_board.progress[copy].list]; }
 
@@ -120,6 +121,7 @@ class AuctionPhases {
                            Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>(
                                m_exec, 0, static_cast<Ordinal>(count)),
                            AwardRound<State, ExecutionSpace>{m_state, 1 - before});
+      check_launches_on<ExecutionSpace>();  // before the list of the next round is read
     }
   }
 
