@@ -54,13 +54,14 @@ CsrView<Scalar, Ordinal, Offset, Memory> with_values(
 }
 
 /// Returns the former analysis with scales for these values. Returns null if their structural rank differs,
-/// or if the order of either has pairs.
+/// if the order of either has pairs, or if memory was short for pivots in place.
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
     const LdltOptions& options, const MemoryBudget& budget) {
-  if (former.paired) return nullptr;
+  const auto& plan = static_cast<const LdltEnginePlan<Scalar, ExecutionSpace>&>(*former.plan);
+  if (former.paired || (plan.tries_in_place() && !plan.in_place)) return nullptr;
   const auto on_host = copy_to_host(exec, S);
   if (certain_cascade(on_host, former.row_front, options) > 0) return nullptr;
   Report report;

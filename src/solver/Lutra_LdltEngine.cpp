@@ -80,14 +80,17 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   m_events.clear();
   m_rule.perturbation = perturbation;
   m_state = State::fronts;
-  for (; m_attempt != LdltAttempt::delays; m_attempt = next_attempt(m_attempt, m_rule)) {
+  while (m_attempt != LdltAttempt::delays) {
     try {
       need_in_place(exec);
       const double smallest = smallest_in_place<Scalar>(m_plan.options, m_rule);
       if (auto kept = keep_in_place(exec, m_in_place->factorize(exec, m_A, smallest))) return *kept;
-    } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D
+    } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D; the next call tries again
+      m_in_place.reset();
+      break;
     }
     m_in_place.reset();
+    m_attempt = next_attempt(m_attempt, m_rule);
   }
   if (m_plan.in_place && !m_plan.in_place->storage_reason.empty())
     m_events.push_back("pivots in place fail: fronts with delayed pivots are resident, not streamed");
@@ -433,7 +436,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   plan->solve_method = "supernodal";
   if (structural_rank && !border) plan->min_zero = F.A.n_rows - *structural_rank;
   plan->first = first;
-  if (first != LdltAttempt::delays && plan->min_zero == 0) {
+  if (plan->tries_in_place()) {
     LuOptions of_fronts;
     of_fronts.device_model = options.device_model;
     if (streams_ldlt<Scalar>(exec, options, tree, budget)) {

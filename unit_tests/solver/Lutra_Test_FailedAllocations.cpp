@@ -80,6 +80,7 @@ TEST_CASE("no failed allocation leaves an LU solver half changed", "[failures]")
 
 TEST_CASE("no failed allocation leaves an LDLT solver half changed", "[failures]") {
   check<SolverCase<Ldlt>>();
+  check<SolverCase<Ldlt>>(options_with<LdltOptions>([](auto& o) { o.in_place_first = true; }));
   check<NumericCase<Ldlt>>();
 }
 

@@ -52,6 +52,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   /// n minus the structural rank of the nonzero entries of the analyzed matrix; 0 if unknown.
   std::int64_t min_zero = 0;
 
+  /// Whether factorizations try pivots in place.
+  bool tries_in_place() const { return first != LdltAttempt::delays && min_zero == 0; }
   /// Plans the fronts with delayed pivots. @throws OutOfMemoryError
   std::shared_ptr<const Pivoted> plan_pivoted(const ExecutionSpace& exec, const MemoryBudget& budget) const;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
@@ -66,9 +68,9 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// If the plan says so, the factorization first tries pivots in place, without delays: the diagonal in order,
 /// then with pairs, then symmetric interchanges. It uses L·U, whose CUDA kernels are faster, and keeps these
 /// pivots if none is small and they pass the test of `passes` (Lutra_LdltAttempts.hpp). An attempt that has
-/// failed is not made again by this object. `solve_parts` and `determinant` need the factors L, D and Lᵀ; if
-/// L·U was kept, they compute these first. Each of these plans the fronts of L·D·Lᵀ if the analysis has not,
-/// and may therefore run out of memory.
+/// failed is not made again by this object, unless it lacked memory. `solve_parts` and `determinant` need the
+/// factors L, D and Lᵀ; if L·U was kept, they compute these first. Each of these plans the fronts of L·D·Lᵀ
+/// if the analysis has not, and may therefore run out of memory.
 ///
 /// If delayed pivots do not fit into the fronts, the fronts are enlarged and the factorization is repeated.
 /// This happens up to `max_repetitions` times, while the panels stay within `max_growth` times their original
