@@ -28,8 +28,9 @@ MultifrontalFactorization<Scalar, ExecutionSpace>::MultifrontalFactorization(con
       m_bordered(budget) {
   if (plan.streamed) {
     const bool own = symmetric.threshold > 0;
-    m_streamed.emplace(exec, *plan.streamed, budget, own ? symmetric.threshold : plan.pivot_threshold,
-                       own ? symmetric.kind : Impl::Interchanges::rows);
+    m_streamed = std::make_unique<Impl::StreamedFactors<Scalar, ExecutionSpace>>(
+        exec, *plan.streamed, budget, own ? symmetric.threshold : plan.pivot_threshold,
+        own ? symmetric.kind : Impl::Interchanges::rows);
   }
   if (plan.border) m_fronts.complement = plan.border->complement;
   if (plan.pivot_threshold > 0) m_fronts.interchanges = {plan.pivot_threshold, {}};

@@ -158,7 +158,16 @@ void StreamedFactors<Scalar, ExecutionSpace>::copy_panels(std::size_t p, bool to
   if constexpr (requires { m_factors[p].state->inverses; })
     copy(m_factors[p].state->inverses, m_plan.panels + part.first_inverse);
   m_passages[p].copied.set(m_copier);
-  m_last_copy.set(m_copier);
+  m_passages[p].stored = true;
+  if (!to_host) m_last_load.set(m_copier);
+}
+
+/// Queues the copy of a part's panels to host memory, unless it has been, and all else that is queued later,
+/// behind the last kernels that use them.
+template <class Scalar, class ExecutionSpace>
+void StreamedFactors<Scalar, ExecutionSpace>::store(std::size_t p) {
+  m_passages[p].used.hold_back(m_copier);
+  if (!m_passages[p].stored) copy_panels(p, true);
 }
 
 /// Calls copy(block at the place of a part, or a range of it, its place between parts) for each.
@@ -196,19 +205,30 @@ double StreamedFactors<Scalar, ExecutionSpace>::largest_entry(
   return std::max(0.0, m_largest.host()(0));
 }
 
+/// Work queued on `exec` from now on starts when the panels of a part, and of those before it, are in host
+/// memory.
+template <class Scalar, class ExecutionSpace>
+void StreamedFactors<Scalar, ExecutionSpace>::wait_for_copy(const ExecutionSpace& exec, int part) const {
+  if (part >= 0) m_passages[static_cast<std::size_t>(part)].copied.hold_back(exec);
+}
+
+/// Takes the blocks of a part, which lie behind what it keeps, while panels that it overwrites are still
+/// copied.
 template <class Scalar, class ExecutionSpace>
 void StreamedFactors<Scalar, ExecutionSpace>::factorize_part(const ExecutionSpace& exec, std::size_t p,
                                                              const ScaledValues<Scalar, Memory>& A,
                                                              double perturbation, double largest) {
   const Part& part = m_plan.parts[p];
+  wait_for_copy(exec, m_plan.places[p].after_behind);
+  for_each_block(part.taken, m_taken[p],
+                 [&](const auto& here, const auto& there) { Kokkos::deep_copy(exec, here, there); });
+  wait_for_copy(exec, m_plan.places[p].after);
   Factors& factors = m_factors[p];
   const auto values = range(m_values, 0, part.source.extent(0));
   const auto row_scale = range(m_row_scale, 0, part.n()), col_scale = range(m_col_scale, 0, part.n());
   gather_by_index(exec, values, A.values, part.source);
   gather_by_index(exec, row_scale, A.row_scale, part.orders.row_order);
   gather_by_index(exec, col_scale, A.col_scale, part.orders.col_order);
-  for_each_block(part.taken, m_taken[p],
-                 [&](const auto& here, const auto& there) { Kokkos::deep_copy(exec, here, there); });
   factors.min_largest_entry = largest;
   factorize_fronts<Scalar>(exec, part.plan, {values, row_scale, col_scale}, perturbation, factors,
                            range(m_perturbed, part.first_pivot, part.pivots));
@@ -225,17 +245,14 @@ FrontLuOutcome StreamedFactors<Scalar, ExecutionSpace>::factorize(
   allocate(exec);
   m_moved = 0;
   m_pivots = {};
-  m_last_copy.hold_back(exec);  // of the former factors
-  for (Passage& passage : m_passages) passage.present = false;
+  m_last_load.hold_back(exec);  // of a solve that was given up; what former factors leave is not read again
+  for (Passage& passage : m_passages) passage.present = passage.stored = false;
   const double largest = largest_entry(exec, pattern, A);
   for (std::size_t p = 0; p < m_plan.parts.size(); ++p) {
     Passage& passage = m_passages[p];
-    const int after = m_plan.places[p].after;
-    if (after >= 0) m_passages[static_cast<std::size_t>(after)].copied.hold_back(exec);  // and those before
     factorize_part(exec, p, A, perturbation, largest);
     passage.used.set(exec);
-    passage.used.hold_back(m_copier);
-    copy_panels(p, true);
+    if (p + 1 < m_plan.parts.size()) store(p);  // the last waits until a solve needs its place
     for (std::size_t q = 0; q < p; ++q)
       if (m_plan.places[p].overwrites(m_plan.places[q])) m_passages[q].present = false;
     passage.present = true;
@@ -296,7 +313,7 @@ void StreamedFactors<Scalar, ExecutionSpace>::load(std::size_t p) {
   if (passage.present) return;
   for (std::size_t q = 0; q < m_passages.size(); ++q) {
     if (!m_passages[q].present || !m_plan.places[p].excludes(m_plan.places[q])) continue;
-    m_passages[q].used.hold_back(m_copier);
+    store(q);
     m_passages[q].present = false;
   }
   copy_panels(p, false);

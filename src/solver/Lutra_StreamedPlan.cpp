@@ -160,6 +160,7 @@ class StreamedPlanner {
                                     part.inverses(kind));
     PartPlace place;
     place.kept = static_cast<Offset>(aligned(part.panel_offset() + part.panels()));
+    place.behind = static_cast<Offset>(part.panel_offset() + part.panels());
     place.all = static_cast<Offset>(aligned(part.panel_offset() + others));
     return place;
   }
@@ -325,7 +326,10 @@ std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
                                                  : wanted_entries<Scalar>(exec, tree, options, nnz, largest);
   Offset capacity = std::min(left(estimate), wanted);
   for (int attempt = 0;; ++attempt) {
-    const Offset most = attempt < attempts ? std::max(largest, capacity / 4) : largest;
+    const bool is_last = attempt == attempts || capacity <= largest;
+    // Copies of parts of half the room then end while others are at work; finer ones have less work side by
+    // side.
+    const Offset most = is_last ? largest : std::max(largest, capacity / 2) / 2;
     const std::vector<FrontRange> ranges = cut_tree(sizes, most);
     const std::shared_ptr<Plan> plan = planner.make(ranges);
     const std::size_t beside = plan ? plan->bytes_beside_buffers(interchanges, 1) : 0;
@@ -340,7 +344,7 @@ std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
       plan->col_order = entries.col_order;
       return plan;
     }
-    if (most == largest) {  // the smallest division
+    if (is_last) {  // the division with the least lists
       const std::size_t needed =
           plan ? budget.used_bytes() - used + beside + plan->largest * sizeof(Scalar)
                : planner.count_bytes(ranges, interchanges)

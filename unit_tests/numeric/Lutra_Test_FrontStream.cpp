@@ -71,6 +71,9 @@ TEST_CASE("parts lie in a ring, each behind what the one before keeps", "[numeri
   CHECK((parts[1].after == -1 && parts[2].after == 1 && parts[3].after == 1));
   CHECK((parts[2].overwrites(parts[0]) && parts[2].overwrites(parts[1])));
   CHECK((parts[2].excludes(parts[0]) && !parts[2].excludes(parts[1]) && parts[3].excludes(parts[1])));
+  for (auto& part : parts) part.behind = 10;
+  CHECK(place_in_ring(parts, 40) == 35);
+  CHECK((parts[2].after_behind == 1 && parts[3].after == 1 && parts[3].after_behind == -1));
   CHECK(place_in_ring(parts, 25) == 25);  // one at a time
   for (std::size_t p = 1; p < parts.size(); ++p) {
     CHECK(parts[p].begin == 0);

@@ -95,7 +95,7 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
   const Plan& m_plan;
   MemoryBudget m_budget;
   Fronts m_fronts;
-  std::optional<Impl::StreamedFactors<Scalar, ExecutionSpace>> m_streamed;  ///< in place of the two below
+  std::unique_ptr<Impl::StreamedFactors<Scalar, ExecutionSpace>> m_streamed;  ///< in place of the two below
   std::optional<typename Plan::Solver> m_on_fronts;  ///< solver on the panels; empty if m_by_rows is set
   std::optional<typename Plan::Solves> m_by_rows;    ///< solver by rows; empty if m_on_fronts is set
   ScaledValues<Scalar, Memory> m_A;  ///< values of the last factorization; `apply` reads their scales

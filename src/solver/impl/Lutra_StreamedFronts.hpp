@@ -162,7 +162,8 @@ class StreamedFactors {
     return order_of_tree(exec, m_column_of_pivot);
   }
   /// Panels of all fronts, as one plan of the tree lays them out. Fences.
-  Kokkos::View<const Scalar*, typename HostCopy<ExecutionSpace>::Memory> panels() const {
+  Kokkos::View<const Scalar*, typename HostCopy<ExecutionSpace>::Memory> panels() {
+    if (!m_passages.empty()) store(m_passages.size() - 1);
     m_copier.fence("lutra::solver: panels are in host memory");
     return Kokkos::subview(m_store.view(), std::pair(std::size_t(0), m_plan.panels));
   }
@@ -182,6 +183,7 @@ class StreamedFactors {
   struct Passage {
     bool present = false;             ///< its panels and inverses are there, or on their way
     bool arriving = false;            ///< kernels have to wait for them
+    bool stored = false;              ///< they are in host memory, or on their way
     WorkMark<ExecutionSpace> used;    ///< by the last kernels that read or write them
     WorkMark<ExecutionSpace> copied;  ///< from or to host memory
   };
@@ -195,7 +197,9 @@ class StreamedFactors {
   double largest_entry(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& pattern,
                        const ScaledValues<Scalar, Memory>& A);
   void copy_panels(std::size_t p, bool to_host);
+  void store(std::size_t p);
   void load(std::size_t p);
+  void wait_for_copy(const ExecutionSpace& exec, int part) const;
   template <class Sweep>
   void sweep_parts(const ExecutionSpace& exec, bool upward, const Sweep& sweep);
   FrontLuOutcome read_outcomes(const ExecutionSpace& exec) const;
@@ -209,10 +213,10 @@ class StreamedFactors {
   std::vector<Factors> m_factors;  ///< [parts]
   std::vector<FrontSolver<Scalar, ExecutionSpace>> m_solvers;  ///< [parts]
   MemoryReservation m_reservation, m_vectors_reservation;
-  Values m_ring;                    ///< places of parts, then the stack of passed blocks
-  Store m_store;                    ///< panels, inverses, then the stack of passed blocks
-  std::vector<Passage> m_passages;  ///< [parts]
-  WorkMark<ExecutionSpace> m_last_copy;
+  Values m_ring;                                      ///< places of parts, then the stack of passed blocks
+  Store m_store;                                      ///< panels, inverses, then the stack of passed blocks
+  std::vector<Passage> m_passages;                    ///< [parts]
+  WorkMark<ExecutionSpace> m_last_load;               ///< from host memory
   std::vector<std::vector<Values>> m_taken, m_given;  ///< [parts] blocks in its place, as those of the part
   Values m_values;                                    ///< [most_entries] of the part at work
   Kokkos::View<RealOf<Scalar>*, Memory> m_row_scale, m_col_scale;  ///< [most_rows] of the part at work

@@ -135,9 +135,11 @@ Offset place_in_ring(std::vector<PartPlace>& parts, Offset capacity) {
   for (std::size_t p = 0; p < parts.size(); ++p) {
     PartPlace& part = parts[p];
     part.begin = next + part.all <= capacity ? next : 0;
-    part.after = -1;
-    for (std::size_t q = 0; q < p; ++q)
+    part.after = part.after_behind = -1;
+    for (std::size_t q = 0; q < p; ++q) {
       if (part.overwrites(parts[q])) part.after = static_cast<int>(q);
+      if (part.overwrites_behind(parts[q])) part.after_behind = static_cast<int>(q);
+    }
     next = part.kept_end();
     used = std::max(used, part.end());
   }

@@ -72,11 +72,18 @@ PassedBlocks place_passed_blocks(const AssemblyTree& tree, const std::vector<Fro
 /// it has been copied to host memory, panels and inverses, then what only its factorization needs.
 struct PartPlace {
   Offset kept = 0, all = 0;
+  Offset behind = 0;  ///< where the rest begins: at `kept`, or before if that is rounded up
   Offset begin = 0;
-  int after = -1;  ///< last earlier part whose kept entries it overwrites; −1: none
+  /// Last earlier part whose kept entries it overwrites, and the last whose kept entries the rest does; −1:
+  /// none.
+  int after = -1, after_behind = -1;
 
   Offset kept_end() const { return begin + kept; }
   Offset end() const { return begin + all; }
+  /// Whether the rest overwrites what the other one keeps.
+  bool overwrites_behind(const PartPlace& other) const {
+    return begin + behind < other.kept_end() && other.begin < end();
+  }
   /// Whether its factorization overwrites what the other one keeps.
   bool overwrites(const PartPlace& other) const { return begin < other.kept_end() && other.begin < end(); }
   /// Whether both cannot be kept at a time.
