@@ -164,12 +164,13 @@ TEMPLATE_LIST_TEST_CASE("batch: bad systems change no bit of others", "[batch]",
   CHECK(std::ranges::find(fixture.report.alone, 13) != fixture.report.alone.end());
   CHECK(is_singular(fixture.report.status));
 
-  // Bad systems have the same statuses and bits by themselves.
+  // Bad systems have the same statuses and bits by themselves. On devices the simplicial engine, which
+  // factorizes those that leave lanes, adds with atomics.
   for (const std::size_t k : {5, 9, 13, 17}) {
     const auto own =
         fixture.solve(pick(values, {k}, Storage::one_after_other), pick(B, {k}, Storage::one_after_other));
     CHECK(fixture.report.statuses[0] == statuses[k]);
-    if (!fixture.depends_on_number()) CHECK(has_same_bits(own, 0, X, k));
+    if (lutra::Impl::is_host_space<typename TestType::Space>) CHECK(has_same_bits(own, 0, X, k));
   }
 }
 

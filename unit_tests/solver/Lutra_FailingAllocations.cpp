@@ -53,12 +53,12 @@ _Unwind_Reason_Code find_release(_Unwind_Context* context, void* found) {
   static void* const release = entry(reinterpret_cast<const void*>(&Record::decrement));
   void* const at = reinterpret_cast<void*>(_Unwind_GetIP(context));
   const void* const function = _Unwind_FindEnclosingFunction(at);
-  if (function == release || lutra::Test::Impl::copies_lambda(function)) *static_cast<bool*>(found) = true;
+  if (function == release || lutra::Test::Impl::is_spared(function)) *static_cast<bool*>(found) = true;
   return _URC_NO_REASON;
 }
 
 /// Whether a View is being freed, for which Kokkos copies its label, and makes another for a fence, in a
-/// destructor; or a lambda copied.
+/// destructor; or another function runs that is spared.
 bool must_not_fail() noexcept {
   bool found = false;
   _Unwind_Backtrace(find_release, &found);

@@ -38,8 +38,9 @@ enum class Shortage {
 };
 
 /// The program's own operator new and malloc, of which one call returns no memory. Allocations of all threads
-/// count, numbered from 1 in each call. One that Kokkos makes to free a View, or nvcc to copy a lambda, does
-/// not fail: there an exception ends the program, whatever Lutra does.
+/// count, numbered from 1 in each call. Those do not fail that Kokkos makes to free a View or for scratch
+/// memory of teams, or nvcc to copy a lambda: an exception there ends the program, or lets a later launch
+/// wait forever, whatever Lutra does.
 class FailingAllocations {
  public:
   explicit FailingAllocations(Allocations which = Allocations::of_cpp, Shortage shortage = Shortage::one)
@@ -59,11 +60,11 @@ class FailingAllocations {
 namespace Impl {
 /// For allocations that are made by other functions: whether the one at hand is to fail. Counts it.
 bool is_to_fail() noexcept;
-/// Whether a function, by its address, copies the lambda of a kernel.
+/// Whether no allocation within a function, by its address, may fail.
 #ifdef KOKKOS_ENABLE_CUDA
-bool copies_lambda(const void* function) noexcept;
+bool is_spared(const void* function) noexcept;
 #else
-inline bool copies_lambda(const void*) noexcept {
+inline bool is_spared(const void*) noexcept {
   return false;
 }
 #endif

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "Lutra_SinglePrecision.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSymmetric.hpp"
@@ -264,7 +265,7 @@ TEMPLATE_LIST_TEST_CASE("new values that are singular are found by factors in si
   const auto singular = A.values;
   const auto system = known_system(A);
   LuOptions options;
-  if (sizeof(RealOf<Scalar>) == 8) options.factor_precision = FactorPrecision::single;
+  if (lutra::Impl::has_single_factors<Scalar>) options.factor_precision = FactorPrecision::single;
   Solver<TestType> solver(options);
   // a regular matrix first: ones, and 2 … 7 on the diagonal where the pattern has it
   for (std::size_t i = 0; i < 6; ++i)
