@@ -102,12 +102,16 @@ void Numeric<Scalar, ExecutionSpace>::restore_pivots() {
   m_report.factors = m_analysis->report.factors;
 }
 
-/// Factorizes with other pivots while the factors are inexact. @param stage of the present factors
+/// Factorizes with other pivots while the factors are inexact, or while they are of a nearly singular matrix
+/// that former ones called singular: these may have been right. @param stage of the present factors
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::settle_pivots(Stage stage) -> Stage {
   const Stage before = stage;
   m_stage = stage;
-  while (m_stage != Stage::factorized && are_factors_inexact() && take_other_pivots())
+  const auto is_contradicted = [&] {
+    return before == Stage::numerically_singular && m_guard.condition().value_or(0) >= Guard::near_singular;
+  };
+  while ((m_stage == Stage::factorized ? is_contradicted() : are_factors_inexact()) && take_other_pivots())
     m_stage = judge_factors(factorize_values());
   if (m_stage == Stage::not_finite && before != Stage::not_finite && m_reordered) {
     restore_pivots();

@@ -104,14 +104,21 @@ static Values times_power(const ExecutionSpace& exec, const Values& values, int 
 }
 
 /// Pivots on the diagonal. Scales are powers of two, near those that make the largest entries of all rows and
-/// columns 1 (D. Ruiz, RAL-TR-2001-034).
-/// @param unit exponent of the largest entry
+/// columns 1 (D. Ruiz, RAL-TR-2001-034), from those of a matching on, so that they do not depend on the
+/// scales of A.
+/// @param unit    exponent of the largest entry
+/// @param matched matching of A without that unit, or none
 template <class Scalar>
-MatchingResult match_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, int unit) {
+MatchingResult match_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, int unit,
+                              const MatchingResult& matched) {
   constexpr int rounds = 12;  // each halves the exponents that are left
   constexpr double none = -std::numeric_limits<double>::infinity();
   const auto n = static_cast<std::size_t>(A.n_rows);
   std::vector<double> row(n, 0.0), column(n, 0.0);  // exponents of the scales
+  if (matched.numeric_rank_bound == A.n_rows) {
+    for (std::size_t i = 0; i < n; ++i) row[i] = std::log2(matched.row_scale[i]);
+    for (std::size_t i = 0; i < n; ++i) column[i] = std::log2(matched.col_scale[i]);
+  }
   const auto scale_by = [&](double share) {
     std::vector<double> row_most(n, none), column_most(n, none);
     for (std::size_t i = 0; i < n; ++i)
@@ -157,8 +164,16 @@ std::optional<MatchingResult> match(
   if (is_singular_by_size(on_host.pattern(), report)) return std::nullopt;
   MatchingResult result;
   const int unit = exponent_of_unit(on_host);
+  const auto match_exactly = [&] {
+    MemoryReservation scratch{MemoryBudget()};
+    auto scaled = on_host;
+    if (unit != 0)
+      scaled.values = times_power(Kokkos::DefaultHostExecutionSpace(), on_host.values, -unit, scratch);
+    Kokkos::DefaultHostExecutionSpace().fence("lutra::solver: the values to match are complete");
+    return match_exact(scaled, budget.run());
+  };
   if (rows == RowOrder::diagonal) {
-    result = match_diagonal(on_host, unit);
+    result = match_diagonal(on_host, unit, match_exactly());
     for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
     report.choice.matching = "none";
     report.structural_rank = result.structural_rank;
@@ -173,14 +188,7 @@ std::optional<MatchingResult> match(
     report_auction(auction.statistics, n, report);
     result = std::move(auction.matching);
   }
-  if (option == Matching::automatic || option == Matching::exact) {
-    MemoryReservation scratch{MemoryBudget()};
-    auto scaled = on_host;
-    if (unit != 0)
-      scaled.values = times_power(Kokkos::DefaultHostExecutionSpace(), on_host.values, -unit, scratch);
-    Kokkos::DefaultHostExecutionSpace().fence("lutra::solver: the values to match are complete");
-    result = match_exact(scaled, budget.run());
-  }
+  if (option == Matching::automatic || option == Matching::exact) result = match_exactly();
   report.choice.matching = option == Matching::none      ? "none"
                            : option == Matching::auction ? "auction"
                                                          : "exact";

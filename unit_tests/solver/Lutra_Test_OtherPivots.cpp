@@ -11,6 +11,7 @@
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_TestStatus.hpp"
+#include "Lutra_TestSystems.hpp"
 
 // Augmented systems of grids, as aug2dc: the pivots that a matching chooses all have the magnitude of other
 // entries, and along its paths entries of the factors double. Pivots from the diagonal keep them small.
@@ -51,6 +52,15 @@ HostMatrix<double> augmented_system(int side, std::uint64_t seed) {
   return A;
 }
 
+/// A matrix with rows and columns multiplied by powers of two.
+HostMatrix<double> scaled(std::vector<std::vector<double>> picture, const std::vector<int>& rows,
+                          const std::vector<int>& columns) {
+  for (std::size_t i = 0; i < picture.size(); ++i)
+    for (std::size_t j = 0; j < picture.size(); ++j)
+      if (picture[i][j] != nothing) picture[i][j] = std::ldexp(picture[i][j], rows[i] + columns[j]);
+  return from_dense<HostMatrix<double>>(picture);
+}
+
 std::vector<double> solve(SparseLU<double>& solver, const HostMatrix<double>& A) {
   const std::vector<double> b(static_cast<std::size_t>(A.n_rows), 1.0);
   std::vector<double> x(b.size());
@@ -89,6 +99,54 @@ LUTRA_IF_F64(TEST_CASE("where entries of the factors grow, LU takes other pivots
     CHECK(names_other_pivots(solver.report()) == names_other_pivots(fresh.report()));
   }
   CHECK(changed > 0);
+})
+
+// Pivots from the diagonal had scales that depended on those of the matrix, and the factors then misjudged
+// it.
+
+LUTRA_IF_F64(TEST_CASE("a singular saddle point with scaled rows and columns is not solved", "[solver]") {
+  const double o = nothing;
+  const auto A =
+      scaled({{o, o, -1, o, o, o, o, 0, o},  //
+              {o, o, o, -1.5, o, o, -1, o, o},
+              {-1.5, o, 1.375, o, o, -1, o, 1.375, 1.0625},
+              {o, 1.375, o, o, 1, 1.0625, o, o, o},
+              {o, o, o, 2, 2, o, -1, -1, o},
+              {o, o, -1, 2, o, o, o, 0, o},
+              {o, 1.5, o, o, 1.5, o, -1, o, o},
+              {-2.25, o, 2.0625, o, 0, -1.5, o, 2.0625, 1.59375},  // 3/2 of the third
+              {o, o, 1.375, o, o, o, o, 1.375, 2}},
+             {-88, 44, 74, -64, 45, -98, -65, -40, 33}, {-65, -61, -96, 77, -15, -82, 59, -100, 36});
+  SparseLU<double> solver;
+  succeed(solver.analyze(A));
+  if (solver.factorize(A) != Status::success) {
+    CHECK(solver.report().status == Status::numerically_singular);
+    return;
+  }
+  std::vector<double> b(9), x(9);  // b = A·(1 … 1)
+  for (std::size_t i = 0; i < b.size(); ++i)
+    Reference::for_row(A, i, [&](std::size_t, double value) { b[i] += value; });
+  CHECK(solver.solve_host(b, x) == Status::numerically_singular);
+})
+
+LUTRA_IF_F64(TEST_CASE("a regular matrix with scaled rows and columns is not singular", "[solver]") {
+  const double o = nothing;
+  const auto A = scaled({{o, -1, o, o, 1.375, 0, o, o},
+                         {1.0625, o, o, o, o, 0, 2, o},
+                         {o, o, 1.0625, o, o, -1.5, -1, -1},
+                         {o, o, o, o, 2, -1, -1, 1.0625},
+                         {1.375, o, o, -1, o, -1, o, o},
+                         {1.375, -1.5, 0, -1, 2.062503933906555, -1, 0, o},
+                         {o, 1.375, -1, 1.0625, o, -1, o, -1.5},
+                         {o, o, -1.5, 1.0625, o, o, 1.375, 2}},
+                        {49, -39, -9, -71, 27, -40, 75, 31}, {1, 1, 57, 96, -19, 54, 9, -43});
+  SparseLU<double> solver;
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  const auto system = known_system(A);
+  std::vector<double> x(8);
+  CHECK(solver.solve_host(system.b, x) == Status::success);
+  CHECK(Reference::backward_errors(A, x, system.b).componentwise <= 1e-12);
 })
 
 LUTRA_IF_F64(TEST_CASE("options that name a matching or an engine keep their pivots", "[solver]") {
