@@ -177,7 +177,7 @@ std::optional<MatchingResult> match(
     for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
     report.choice.matching = "none";
     report.structural_rank = result.structural_rank;
-    add_reason(report, "no matching: pivots from the diagonal, scaled by the largest entries");
+    add_reason(report, "pivots from the diagonal, scaled by the matching");
     return result;
   }
   if (option == Matching::auction) {
