@@ -80,6 +80,7 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   m_events.clear();
   m_rule.perturbation = perturbation;
   m_state = State::fronts;
+  const LdltAttempt before = m_attempt;
   while (m_attempt != LdltAttempt::delays) {
     try {
       need_in_place(exec);
@@ -94,6 +95,22 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   }
   if (m_plan.in_place && !m_plan.in_place->storage_reason.empty())
     m_events.push_back("pivots in place fail: fronts with delayed pivots are resident, not streamed");
+  try {
+    return factorize_with_delays(exec);
+  } catch (const OutOfMemoryError&) {  // later values may do without delayed pivots
+    m_attempt = before;
+    if (!m_plan.pivoted) {
+      m_fronts = {};
+      m_solver.reset();
+      m_pivoted.reset();
+    }
+    throw;
+  }
+}
+
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_delays(
+    const ExecutionSpace& exec) {
   m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
   m_doubtful = false;
   LdltOutcome outcome = factorize_with_room(exec, m_A, m_rule, may_reorder());

@@ -325,8 +325,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_streamed_f
   plan->solve_method = name_of(TrisolveMethod::supernodal);
   plan->solve_reason = "solves: on the fronts";
   const auto& streamed = *plan->streamed;
-  plan->storage_reason =
-      "factors: streamed from host memory in " + std::to_string(streamed.parts.size()) + " parts, " + reason;
+  plan->storage_reason = "factors: streamed from host memory in " + std::to_string(streamed.parts.size()) +
+                         (streamed.parts.size() == 1 ? " part, " : " parts, ") + reason;
   return plan;
 }
 

@@ -279,6 +279,44 @@ TEMPLATE_LIST_TEST_CASE("LDLᵀ whose pivots in place fail has resident factors,
         (failed && report.choice.why.find("streamed") != std::string::npos));
 }
 
+TEMPLATE_LIST_TEST_CASE("LDLᵀ is streamed again after values whose delayed pivots did not fit", "[solver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const auto A = generated<TestType>("poisson2d", 30);
+  auto indefinite = A;  // zeros on the diagonal
+  for (std::size_t i = 0; i < static_cast<std::size_t>(A.n_rows); ++i)
+    for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++e) {
+      const std::size_t j = static_cast<std::size_t>(A.entries[e]);
+      indefinite.values[e] =
+          as_scalar<Scalar>(i == j ? 0.0 : static_cast<double>((i + j) * 7919 % 101) - 50.5);
+    }
+  LdltOptions options;
+  options.in_place_first = true;
+  options.factor_storage = FactorStorage::streamed;
+  const auto solve = [&](SparseLDLT<Scalar, Space>& solver) {
+    const auto system = known_system(A);
+    std::vector<Scalar> x(system.b.size());
+    CHECK(solver.solve_host(system.b, x) == Status::success);
+    return x;
+  };
+  const MemoryBudget all;
+  SparseLDLT<Scalar, Space> unlimited(options, Space(), all);
+  succeed(unlimited.analyze(A));
+  succeed(unlimited.factorize(A));
+  solve(unlimited);
+  options.memory_limit = all.peak_bytes();
+  SparseLDLT<Scalar, Space> solver(options, Space(), MemoryBudget(options.memory_limit));
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  const auto x = solve(solver);
+  CHECK_THROWS_AS(static_cast<void>(solver.factorize(indefinite)), OutOfMemoryError);
+  succeed(solver.factorize(A));
+  CHECK(solver.report().pivots.attempt == "diagonal");
+  CHECK((solve(solver) == x));
+}
+
 TEMPLATE_LIST_TEST_CASE("a limit below the largest front with its children is refused with the need",
                         "[solver]", AllTypes) {
   const auto A = to_space<typename TestType::Space>(generated<TestType>("poisson3d", 14));
