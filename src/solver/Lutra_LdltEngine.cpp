@@ -95,28 +95,27 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   }
   if (m_plan.in_place && !m_plan.in_place->storage_reason.empty())
     m_events.push_back("pivots in place fail: fronts with delayed pivots are resident, not streamed");
+  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
+  m_doubtful = false;
   try {
-    return factorize_with_delays(exec);
-  } catch (const OutOfMemoryError&) {  // later values may do without delayed pivots
-    m_attempt = before;
-    if (!m_plan.pivoted) {
-      m_fronts = {};
-      m_solver.reset();
-      m_pivoted.reset();
-    }
+    LdltOutcome outcome = factorize_with_room(exec, m_A, m_rule, may_reorder());
+    if (outcome.zero < m_plan.min_zero && outcome.succeeded()) outcome = raise_tolerance(exec, m_A, outcome);
+    const std::string cascaded = cascade(outcome);
+    return cascaded.empty() ? outcome_of(exec, outcome) : give_up(cascaded);
+  } catch (const OutOfMemoryError&) {
+    return_to(before);
     throw;
   }
 }
 
+/// Later values may do without the delayed pivots that did not fit.
 template <class Scalar, class ExecutionSpace>
-FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_delays(
-    const ExecutionSpace& exec) {
-  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
-  m_doubtful = false;
-  LdltOutcome outcome = factorize_with_room(exec, m_A, m_rule, may_reorder());
-  if (outcome.zero < m_plan.min_zero && outcome.succeeded()) outcome = raise_tolerance(exec, m_A, outcome);
-  const std::string cascaded = cascade(outcome);
-  return cascaded.empty() ? outcome_of(exec, outcome) : give_up(cascaded);
+void LdltFactorization<Scalar, ExecutionSpace>::return_to(LdltAttempt attempt) {
+  m_attempt = attempt;
+  if (m_plan.pivoted) return;
+  m_fronts = {};
+  m_solver.reset();
+  m_pivoted.reset();
 }
 
 /// Creates the factorization L·U for this attempt, unless it exists.

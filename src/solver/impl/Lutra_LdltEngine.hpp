@@ -132,7 +132,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
     m_budget.run().tell_escalation(step);
     m_events.push_back(std::move(step));
   }
-  FactorizationOutcome factorize_with_delays(const ExecutionSpace& exec);
+  void return_to(LdltAttempt attempt);
   void need_in_place(const ExecutionSpace& exec);
   std::optional<FactorizationOutcome> keep_in_place(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);
