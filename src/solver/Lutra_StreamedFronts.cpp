@@ -162,8 +162,8 @@ void StreamedFactors<Scalar, ExecutionSpace>::copy_panels(std::size_t p, bool to
   if (!to_host) m_last_load.set(m_copier);
 }
 
-/// Queues the copy of a part's panels to host memory, unless it has been, and all else that is queued later,
-/// behind the last kernels that use them.
+/// Queues the copy of a part's panels to host memory, unless it was queued before. This and all later copies
+/// start behind the last kernels that use the panels.
 template <class Scalar, class ExecutionSpace>
 void StreamedFactors<Scalar, ExecutionSpace>::store(std::size_t p) {
   m_passages[p].used.hold_back(m_copier);

@@ -327,8 +327,7 @@ std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
   Offset capacity = std::min(left(estimate), wanted);
   for (int attempt = 0;; ++attempt) {
     const bool is_last = attempt == attempts || capacity <= largest;
-    // Copies of parts of half the room then end while others are at work; finer ones have less work side by
-    // side.
+    // Half of the largest, so that copies end while the next parts are at work. Finer parts pass more blocks.
     const Offset most = is_last ? largest : std::max(largest, capacity / 2) / 2;
     const std::vector<FrontRange> ranges = cut_tree(sizes, most);
     const std::shared_ptr<Plan> plan = planner.make(ranges);
